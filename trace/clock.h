@@ -1,0 +1,38 @@
+// The cheapest steady clock of this machine, and samples that tie it to the system's clocks.
+// Must not convert ticks to time in the guest: readers do, from ClockSample records.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "trace/events.h"
+
+namespace chokepoint::trace {
+
+// Set once by InitClock: true when the x86 TSC is invariant and the kernel trusts it.
+extern bool g_use_tsc;
+
+// Decides which clock to use; call before the first NowTicks. Threads: idempotent, any.
+void InitClock() noexcept;
+
+// Unit: TSC or CNTVCT cycles, or nanoseconds of CLOCK_MONOTONIC_RAW where there is no usable counter.
+inline std::uint64_t NowTicks() noexcept {
+#if defined(__x86_64__)
+  if (__builtin_expect(g_use_tsc, 1)) return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t ticks;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#endif
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Reads all three clocks, several times, and keeps the tightest bracket.
+ClockSample SampleClock() noexcept;
+
+}  // namespace chokepoint::trace
