@@ -1,0 +1,15 @@
+// Puts a kernel's parameters into one buffer, as the device sees them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tests/softgpu/cuda/cuda_types.h"
+
+namespace softgpu {
+
+// From the driver's `extra` argument, which names such a buffer.
+Error packedParameters(void **extra, std::vector<char> *out);
+// From one pointer per parameter.  The sizes are read from the kernel's mangled name.
+Error packParameters(const std::string &kernelName, void **parameters, std::vector<char> *out);
+
+}  // namespace softgpu

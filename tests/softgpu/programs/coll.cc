@@ -1,0 +1,198 @@
+// coll RANKS [COUNT...]: one process per rank; every collective, each result compared exactly with what it must be.
+// COLL_RANKS_PER_HOST=N makes the ranks look like nodes of N GPUs.  COLL_REPEAT=N repeats the float all-reduces.
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <execinfo.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <vector>
+
+#include "tests/softgpu/nccl_api.h"
+
+struct Shared {
+  volatile int ready;
+  ncclUniqueId id;
+};
+
+struct Rank {
+  int rank = 0, ranks = 0;
+  ncclComm_t comm = nullptr;
+  void *stream = nullptr;
+  int failures = 0;
+
+  void report(const char *what, size_t count, size_t wrong) {
+    if (wrong) failures++;
+    if (rank == 0 || wrong)
+      fprintf(stderr, "rank %d: %-22s %8zu: %s (%zu wrong)\n", rank, what, count, wrong ? "WRONG" : "ok", wrong);
+  }
+};
+
+static int envInt(const char *name, int fallback) { return getenv(name) ? atoi(getenv(name)) : fallback; }
+
+// Uploads what input(i) gives, runs the operation, and compares the first `checked` results with expected(i).
+template <class T, class Input, class Operation, class Expected>
+static void runOne(Rank &r, const char *what, size_t count, size_t capacity, Input input, Operation operation, size_t checked,
+                   Expected expected) {
+  T *in, *out;
+  CU(cudaMalloc((void **)&in, capacity * sizeof(T)));
+  CU(cudaMalloc((void **)&out, capacity * sizeof(T)));
+  std::vector<T> host(capacity), result(capacity);
+  for (size_t i = 0; i < capacity; i++) host[i] = input(i);
+  CU(cudaMemcpyAsync(in, host.data(), capacity * sizeof(T), kHostToDevice, r.stream));
+  CU(cudaMemsetAsync(out, 0xff, capacity * sizeof(T), r.stream));
+  operation(in, out);
+  CU(cudaMemcpyAsync(result.data(), out, capacity * sizeof(T), kDeviceToHost, r.stream));
+  CU(cudaStreamSynchronize(r.stream));
+  size_t wrong = 0;
+  for (size_t i = 0; i < checked; i++) {
+    T want = expected(i);
+    wrong += memcmp(&result[i], &want, sizeof(T)) != 0;
+  }
+  r.report(what, count, wrong);
+  CU(cudaFree(in));
+  CU(cudaFree(out));
+}
+
+static float floatInput(int rank, size_t i) { return (float)((i * 7 + (size_t)rank * 13) % 97) - 40.0f; }
+
+static void floatAllReduce(Rank &r, size_t count) {
+  int repeat = envInt("COLL_REPEAT", 1);
+  void *begin, *end;
+  CU(cudaEventCreate(&begin));
+  CU(cudaEventCreate(&end));
+  runOne<float>(
+      r, "allreduce float", count, count, [&](size_t i) { return floatInput(r.rank, i); },
+      [&](float *in, float *out) {
+        CU(cudaEventRecord(begin, r.stream));
+        for (int k = 0; k < repeat; k++) NC(ncclAllReduce(in, out, count, ncclFloat32, ncclSum, r.comm, r.stream));
+        CU(cudaEventRecord(end, r.stream));
+      },
+      count,
+      [&](size_t i) {
+        float sum = 0;
+        for (int k = 0; k < r.ranks; k++) sum += floatInput(k, i);
+        return sum;
+      });
+  float ms = 0;
+  CU(cudaEventElapsedTime(&ms, begin, end));
+  if (r.rank == 0) fprintf(stderr, "rank 0: %zu floats, %.3f ms each\n", count, ms / repeat);
+  CU(cudaEventDestroy(begin));
+  CU(cudaEventDestroy(end));
+}
+
+static int32_t value(int rank, size_t i) { return (int32_t)((uint32_t)rank * 1000003u + (uint32_t)i); }
+
+static void integerReductions(Rank &r, size_t n) {
+  const int ranks = r.ranks, last = ranks - 1;
+  const uint32_t sumOfRanks = (uint32_t)(ranks * (ranks - 1) / 2) * 1000003u;
+  auto input = [&](size_t i) { return value(r.rank, i); };
+  auto sum = [=](size_t i) { return (int32_t)(sumOfRanks + (uint32_t)ranks * (uint32_t)i); };
+  using I = int32_t;
+  auto allReduce = [&](int op) {
+    return [&r, n, op](I *in, I *out) { NC(ncclAllReduce(in, out, n, ncclInt32, op, r.comm, r.stream)); };
+  };
+  runOne<I>(r, "allreduce int sum", n, n, input, allReduce(ncclSum), n, sum);
+  runOne<I>(r, "allreduce int max", n, n, input, allReduce(ncclMax), n, [=](size_t i) { return value(last, i); });
+  runOne<I>(r, "allreduce int min", n, n, input, allReduce(ncclMin), n, [=](size_t i) { return value(0, i); });
+  runOne<I>(r, "reduce int sum", n, n, input,
+            [&](I *in, I *out) { NC(ncclReduce(in, out, n, ncclInt32, ncclSum, 0, r.comm, r.stream)); }, r.rank == 0 ? n : 0, sum);
+  runOne<I>(r, "reducescatter int sum", n, n * ranks, input,
+            [&](I *in, I *out) { NC(ncclReduceScatter(in, out, n, ncclInt32, ncclSum, r.comm, r.stream)); }, n,
+            [=, rank = r.rank](size_t i) { return sum(i + n * rank); });
+  runOne<double>(
+      r, "allreduce double avg", n, n, [&](size_t i) { return (double)(r.rank * ranks + (int)(i % 1000)); },
+      [&](double *in, double *out) { NC(ncclAllReduce(in, out, n, ncclFloat64, ncclAvg, r.comm, r.stream)); },
+      (ranks & (ranks - 1)) ? 0 : n, [=](size_t i) { return (double)(ranks * (ranks - 1)) / 2 + (double)(i % 1000); });
+}
+
+static void dataMovement(Rank &r, size_t n) {
+  const int ranks = r.ranks, last = ranks - 1, rank = r.rank;
+  auto input = [&](size_t i) { return value(r.rank, i); };
+  using I = int32_t;
+  runOne<I>(r, "broadcast", n, n, input,
+            [&](I *in, I *out) { NC(ncclBroadcast(in, out, n, ncclInt32, last, r.comm, r.stream)); }, n,
+            [=](size_t i) { return value(last, i); });
+  runOne<I>(r, "allgather", n, n * ranks, input,
+            [&](I *in, I *out) { NC(ncclAllGather(in, out, n, ncclInt32, r.comm, r.stream)); }, n * ranks,
+            [=](size_t i) { return value((int)(i / n), i % n); });
+  runOne<I>(r, "send/recv all to all", n, n * ranks, input,
+            [&](I *in, I *out) {
+              NC(ncclGroupStart());
+              for (int peer = 0; peer < ranks; peer++) {
+                NC(ncclSend(in + n * peer, n, ncclInt32, peer, r.comm, r.stream));
+                NC(ncclRecv(out + n * peer, n, ncclInt32, peer, r.comm, r.stream));
+              }
+              NC(ncclGroupEnd());
+            },
+            n * ranks, [=](size_t i) { return value((int)(i / n), n * rank + i % n); });
+}
+
+// A premultiplied sum; on a one-rank communicator it is a kernel of its own.
+static void premultipliedSum(Rank &r) {
+  float two = 2;
+  int op;
+  NC(ncclRedOpCreatePreMulSum(&op, &two, ncclFloat32, kScalarHostImmediate, r.comm));
+  const size_t n = 1000;
+  runOne<float>(
+      r, "allreduce premulsum", n, n, [&](size_t i) { return (float)(r.rank + (int)i); },
+      [&](float *in, float *out) { NC(ncclAllReduce(in, out, n, ncclFloat32, op, r.comm, r.stream)); }, n,
+      [&](size_t i) { return (float)(r.ranks * (r.ranks - 1) + 2 * r.ranks * (int)i); });
+  NC(ncclRedOpDestroy(op, r.comm));
+}
+
+static void onFault(int signalNumber) {
+  void *frames[32];
+  backtrace_symbols_fd(frames, backtrace(frames, 32), 2);
+  signal(signalNumber, SIG_DFL);
+  raise(signalNumber);
+}
+
+static int runRank(int rank, int ranks, Shared *shared, const std::vector<size_t> &counts) {
+  signal(SIGSEGV, onFault);
+  int perHost = envInt("COLL_RANKS_PER_HOST", 0);
+  if (perHost) setenv("NCCL_HOSTID", ("softnode" + std::to_string(rank / perHost)).c_str(), 1);
+  Rank r;
+  r.rank = rank, r.ranks = ranks;
+  CU(cudaSetDevice(perHost ? rank % perHost : rank));
+  if (rank == 0) {
+    NC(ncclGetUniqueId(&shared->id));
+    __sync_synchronize();
+    shared->ready = 1;
+  }
+  while (!shared->ready) usleep(1000);
+  __sync_synchronize();
+  NC(ncclCommInitRank(&r.comm, ranks, shared->id, rank));
+  CU(cudaStreamCreateWithFlags(&r.stream, kStreamNonBlocking));
+  for (size_t n : counts) floatAllReduce(r, n);
+  for (size_t n : {(size_t)257, (size_t)100003}) {
+    integerReductions(r, n);
+    dataMovement(r, n);
+  }
+  premultipliedSum(r);
+  CU(cudaStreamDestroy(r.stream));
+  NC(ncclCommFinalize(r.comm));
+  NC(ncclCommDestroy(r.comm));
+  return r.failures;
+}
+
+int main(int argc, char **argv) {
+  int ranks = argc > 1 ? atoi(argv[1]) : 2;
+  std::vector<size_t> counts;
+  for (int i = 2; i < argc; i++) counts.push_back(strtoull(argv[i], nullptr, 0));
+  if (counts.empty()) counts = {1, 1000, 65537, 1000000};
+  auto *shared = (Shared *)mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  for (int r = 0; r < ranks; r++)
+    if (fork() == 0) exit(runRank(r, ranks, shared, counts) != 0);
+  int failed = 0, status;
+  while (wait(&status) > 0)
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+      failed++;
+      printf("a rank ended with %s %d\n", WIFSIGNALED(status) ? "signal" : "status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    }
+  printf("coll: %d ranks, %d failed\n", ranks, failed);
+  return failed != 0;
+}
