@@ -6,20 +6,19 @@
 
 int main() {
   ncclComm_t comms[2];
-  NC(ncclCommInitAll(comms, 2, nullptr));
+  NCCL_CHECK(ncclCommInitAll(comms, 2, nullptr));
   const size_t count = 1000;
   void *stream, *buffer;
-  CU(cudaSetDevice(0));
-  CU(cudaStreamCreateWithFlags(&stream, kStreamNonBlocking));
-  CU(cudaMalloc(&buffer, count * sizeof(float)));
-  NC(ncclAllReduce(buffer, buffer, count, ncclFloat32, ncclSum, comms[0], stream));
+  CUDA_CHECK(cudaSetDevice(0));
+  CUDA_CHECK(cudaStreamCreateWithFlags(&stream, kCudaStreamNonBlocking));
+  CUDA_CHECK(cudaMalloc(&buffer, count * sizeof(float)));
+  NCCL_CHECK(ncclAllReduce(buffer, buffer, count, ncclFloat32, ncclSum, comms[0], stream));
   usleep(500000);
   int query = cudaStreamQuery(stream);
-  const int kNotReady = 600;
-  printf("abort: before: stream query %d (%s)\n", query, query == kNotReady ? "kernel waits, as it should" : "UNEXPECTED");
-  NC(ncclCommAbort(comms[0]));
-  CU(cudaStreamSynchronize(stream));
+  printf("abort: before: stream query %d (%s)\n", query, query == kCudaErrorNotReady ? "kernel waits, as it should" : "UNEXPECTED");
+  NCCL_CHECK(ncclCommAbort(comms[0]));
+  CUDA_CHECK(cudaStreamSynchronize(stream));
   printf("abort: after ncclCommAbort: the kernel has ended\n");
-  NC(ncclCommAbort(comms[1]));
-  return query != kNotReady;
+  NCCL_CHECK(ncclCommAbort(comms[1]));
+  return query != kCudaErrorNotReady;
 }

@@ -37,23 +37,23 @@ template <class T, class Input, class Operation, class Expected>
 static void runOne(Rank &r, const char *what, size_t count, size_t capacity, Input input, Operation operation, size_t checked,
                    Expected expected) {
   T *in, *out;
-  CU(cudaMalloc((void **)&in, capacity * sizeof(T)));
-  CU(cudaMalloc((void **)&out, capacity * sizeof(T)));
+  CUDA_CHECK(cudaMalloc((void **)&in, capacity * sizeof(T)));
+  CUDA_CHECK(cudaMalloc((void **)&out, capacity * sizeof(T)));
   std::vector<T> host(capacity), result(capacity);
   for (size_t i = 0; i < capacity; i++) host[i] = input(i);
-  CU(cudaMemcpyAsync(in, host.data(), capacity * sizeof(T), kHostToDevice, r.stream));
-  CU(cudaMemsetAsync(out, 0xff, capacity * sizeof(T), r.stream));
+  CUDA_CHECK(cudaMemcpyAsync(in, host.data(), capacity * sizeof(T), kCudaHostToDevice, r.stream));
+  CUDA_CHECK(cudaMemsetAsync(out, 0xff, capacity * sizeof(T), r.stream));
   operation(in, out);
-  CU(cudaMemcpyAsync(result.data(), out, capacity * sizeof(T), kDeviceToHost, r.stream));
-  CU(cudaStreamSynchronize(r.stream));
+  CUDA_CHECK(cudaMemcpyAsync(result.data(), out, capacity * sizeof(T), kCudaDeviceToHost, r.stream));
+  CUDA_CHECK(cudaStreamSynchronize(r.stream));
   size_t wrong = 0;
   for (size_t i = 0; i < checked; i++) {
     T want = expected(i);
     wrong += memcmp(&result[i], &want, sizeof(T)) != 0;
   }
   r.report(what, count, wrong);
-  CU(cudaFree(in));
-  CU(cudaFree(out));
+  CUDA_CHECK(cudaFree(in));
+  CUDA_CHECK(cudaFree(out));
 }
 
 static float floatInput(int rank, size_t i) { return (float)((i * 7 + (size_t)rank * 13) % 97) - 40.0f; }
@@ -61,14 +61,14 @@ static float floatInput(int rank, size_t i) { return (float)((i * 7 + (size_t)ra
 static void floatAllReduce(Rank &r, size_t count) {
   int repeat = envInt("COLL_REPEAT", 1);
   void *begin, *end;
-  CU(cudaEventCreate(&begin));
-  CU(cudaEventCreate(&end));
+  CUDA_CHECK(cudaEventCreate(&begin));
+  CUDA_CHECK(cudaEventCreate(&end));
   runOne<float>(
       r, "allreduce float", count, count, [&](size_t i) { return floatInput(r.rank, i); },
       [&](float *in, float *out) {
-        CU(cudaEventRecord(begin, r.stream));
-        for (int k = 0; k < repeat; k++) NC(ncclAllReduce(in, out, count, ncclFloat32, ncclSum, r.comm, r.stream));
-        CU(cudaEventRecord(end, r.stream));
+        CUDA_CHECK(cudaEventRecord(begin, r.stream));
+        for (int k = 0; k < repeat; k++) NCCL_CHECK(ncclAllReduce(in, out, count, ncclFloat32, ncclSum, r.comm, r.stream));
+        CUDA_CHECK(cudaEventRecord(end, r.stream));
       },
       count,
       [&](size_t i) {
@@ -77,10 +77,10 @@ static void floatAllReduce(Rank &r, size_t count) {
         return sum;
       });
   float ms = 0;
-  CU(cudaEventElapsedTime(&ms, begin, end));
+  CUDA_CHECK(cudaEventElapsedTime(&ms, begin, end));
   if (r.rank == 0) fprintf(stderr, "rank 0: %zu floats, %.3f ms each\n", count, ms / repeat);
-  CU(cudaEventDestroy(begin));
-  CU(cudaEventDestroy(end));
+  CUDA_CHECK(cudaEventDestroy(begin));
+  CUDA_CHECK(cudaEventDestroy(end));
 }
 
 static int32_t value(int rank, size_t i) { return (int32_t)((uint32_t)rank * 1000003u + (uint32_t)i); }
@@ -92,19 +92,19 @@ static void integerReductions(Rank &r, size_t n) {
   auto sum = [=](size_t i) { return (int32_t)(sumOfRanks + (uint32_t)ranks * (uint32_t)i); };
   using I = int32_t;
   auto allReduce = [&](int op) {
-    return [&r, n, op](I *in, I *out) { NC(ncclAllReduce(in, out, n, ncclInt32, op, r.comm, r.stream)); };
+    return [&r, n, op](I *in, I *out) { NCCL_CHECK(ncclAllReduce(in, out, n, ncclInt32, op, r.comm, r.stream)); };
   };
   runOne<I>(r, "allreduce int sum", n, n, input, allReduce(ncclSum), n, sum);
   runOne<I>(r, "allreduce int max", n, n, input, allReduce(ncclMax), n, [=](size_t i) { return value(last, i); });
   runOne<I>(r, "allreduce int min", n, n, input, allReduce(ncclMin), n, [=](size_t i) { return value(0, i); });
   runOne<I>(r, "reduce int sum", n, n, input,
-            [&](I *in, I *out) { NC(ncclReduce(in, out, n, ncclInt32, ncclSum, 0, r.comm, r.stream)); }, r.rank == 0 ? n : 0, sum);
+            [&](I *in, I *out) { NCCL_CHECK(ncclReduce(in, out, n, ncclInt32, ncclSum, 0, r.comm, r.stream)); }, r.rank == 0 ? n : 0, sum);
   runOne<I>(r, "reducescatter int sum", n, n * ranks, input,
-            [&](I *in, I *out) { NC(ncclReduceScatter(in, out, n, ncclInt32, ncclSum, r.comm, r.stream)); }, n,
+            [&](I *in, I *out) { NCCL_CHECK(ncclReduceScatter(in, out, n, ncclInt32, ncclSum, r.comm, r.stream)); }, n,
             [=, rank = r.rank](size_t i) { return sum(i + n * rank); });
   runOne<double>(
       r, "allreduce double avg", n, n, [&](size_t i) { return (double)(r.rank * ranks + (int)(i % 1000)); },
-      [&](double *in, double *out) { NC(ncclAllReduce(in, out, n, ncclFloat64, ncclAvg, r.comm, r.stream)); },
+      [&](double *in, double *out) { NCCL_CHECK(ncclAllReduce(in, out, n, ncclFloat64, ncclAvg, r.comm, r.stream)); },
       (ranks & (ranks - 1)) ? 0 : n, [=](size_t i) { return (double)(ranks * (ranks - 1)) / 2 + (double)(i % 1000); });
 }
 
@@ -113,19 +113,19 @@ static void dataMovement(Rank &r, size_t n) {
   auto input = [&](size_t i) { return value(r.rank, i); };
   using I = int32_t;
   runOne<I>(r, "broadcast", n, n, input,
-            [&](I *in, I *out) { NC(ncclBroadcast(in, out, n, ncclInt32, last, r.comm, r.stream)); }, n,
+            [&](I *in, I *out) { NCCL_CHECK(ncclBroadcast(in, out, n, ncclInt32, last, r.comm, r.stream)); }, n,
             [=](size_t i) { return value(last, i); });
   runOne<I>(r, "allgather", n, n * ranks, input,
-            [&](I *in, I *out) { NC(ncclAllGather(in, out, n, ncclInt32, r.comm, r.stream)); }, n * ranks,
+            [&](I *in, I *out) { NCCL_CHECK(ncclAllGather(in, out, n, ncclInt32, r.comm, r.stream)); }, n * ranks,
             [=](size_t i) { return value((int)(i / n), i % n); });
   runOne<I>(r, "send/recv all to all", n, n * ranks, input,
             [&](I *in, I *out) {
-              NC(ncclGroupStart());
+              NCCL_CHECK(ncclGroupStart());
               for (int peer = 0; peer < ranks; peer++) {
-                NC(ncclSend(in + n * peer, n, ncclInt32, peer, r.comm, r.stream));
-                NC(ncclRecv(out + n * peer, n, ncclInt32, peer, r.comm, r.stream));
+                NCCL_CHECK(ncclSend(in + n * peer, n, ncclInt32, peer, r.comm, r.stream));
+                NCCL_CHECK(ncclRecv(out + n * peer, n, ncclInt32, peer, r.comm, r.stream));
               }
-              NC(ncclGroupEnd());
+              NCCL_CHECK(ncclGroupEnd());
             },
             n * ranks, [=](size_t i) { return value((int)(i / n), n * rank + i % n); });
 }
@@ -134,13 +134,13 @@ static void dataMovement(Rank &r, size_t n) {
 static void premultipliedSum(Rank &r) {
   float two = 2;
   int op;
-  NC(ncclRedOpCreatePreMulSum(&op, &two, ncclFloat32, kScalarHostImmediate, r.comm));
+  NCCL_CHECK(ncclRedOpCreatePreMulSum(&op, &two, ncclFloat32, kNcclScalarHostImmediate, r.comm));
   const size_t n = 1000;
   runOne<float>(
       r, "allreduce premulsum", n, n, [&](size_t i) { return (float)(r.rank + (int)i); },
-      [&](float *in, float *out) { NC(ncclAllReduce(in, out, n, ncclFloat32, op, r.comm, r.stream)); }, n,
+      [&](float *in, float *out) { NCCL_CHECK(ncclAllReduce(in, out, n, ncclFloat32, op, r.comm, r.stream)); }, n,
       [&](size_t i) { return (float)(r.ranks * (r.ranks - 1) + 2 * r.ranks * (int)i); });
-  NC(ncclRedOpDestroy(op, r.comm));
+  NCCL_CHECK(ncclRedOpDestroy(op, r.comm));
 }
 
 static void onFault(int signalNumber) {
@@ -156,25 +156,25 @@ static int runRank(int rank, int ranks, Shared *shared, const std::vector<size_t
   if (perHost) setenv("NCCL_HOSTID", ("softnode" + std::to_string(rank / perHost)).c_str(), 1);
   Rank r;
   r.rank = rank, r.ranks = ranks;
-  CU(cudaSetDevice(perHost ? rank % perHost : rank));
+  CUDA_CHECK(cudaSetDevice(perHost ? rank % perHost : rank));
   if (rank == 0) {
-    NC(ncclGetUniqueId(&shared->id));
+    NCCL_CHECK(ncclGetUniqueId(&shared->id));
     __sync_synchronize();
     shared->ready = 1;
   }
   while (!shared->ready) usleep(1000);
   __sync_synchronize();
-  NC(ncclCommInitRank(&r.comm, ranks, shared->id, rank));
-  CU(cudaStreamCreateWithFlags(&r.stream, kStreamNonBlocking));
+  NCCL_CHECK(ncclCommInitRank(&r.comm, ranks, shared->id, rank));
+  CUDA_CHECK(cudaStreamCreateWithFlags(&r.stream, kCudaStreamNonBlocking));
   for (size_t n : counts) floatAllReduce(r, n);
   for (size_t n : {(size_t)257, (size_t)100003}) {
     integerReductions(r, n);
     dataMovement(r, n);
   }
   premultipliedSum(r);
-  CU(cudaStreamDestroy(r.stream));
-  NC(ncclCommFinalize(r.comm));
-  NC(ncclCommDestroy(r.comm));
+  CUDA_CHECK(cudaStreamDestroy(r.stream));
+  NCCL_CHECK(ncclCommFinalize(r.comm));
+  NCCL_CHECK(ncclCommDestroy(r.comm));
   return r.failures;
 }
 

@@ -16,22 +16,22 @@ static std::vector<Gpu> gpus;
 static void upload(int g) {
   std::vector<float> host(count);
   for (size_t i = 0; i < count; i++) host[i] = (float)(g + (int)(i % 17));
-  CU(cudaSetDevice(g));
-  CU(cudaMemcpy(gpus[g].buffer, host.data(), count * sizeof(float), kHostToDevice));
+  CUDA_CHECK(cudaSetDevice(g));
+  CUDA_CHECK(cudaMemcpy(gpus[g].buffer, host.data(), count * sizeof(float), kCudaHostToDevice));
 }
 
 static size_t wrongSums(int g) {
   int n = (int)gpus.size();
   std::vector<float> host(count);
-  CU(cudaSetDevice(g));
-  CU(cudaMemcpy(host.data(), gpus[g].buffer, count * sizeof(float), kDeviceToHost));
+  CUDA_CHECK(cudaSetDevice(g));
+  CUDA_CHECK(cudaMemcpy(host.data(), gpus[g].buffer, count * sizeof(float), kCudaDeviceToHost));
   size_t wrong = 0;
   for (size_t i = 0; i < count; i++) wrong += host[i] != (float)(n * (n - 1) / 2 + n * (int)(i % 17));
   return wrong;
 }
 
 static void allReduce(int g) {
-  NC(ncclAllReduce(gpus[g].buffer, gpus[g].buffer, count, ncclFloat32, ncclSum, gpus[g].comm, gpus[g].stream));
+  NCCL_CHECK(ncclAllReduce(gpus[g].buffer, gpus[g].buffer, count, ncclFloat32, ncclSum, gpus[g].comm, gpus[g].stream));
 }
 
 int main(int argc, char **argv) {
@@ -39,19 +39,19 @@ int main(int argc, char **argv) {
   count = argc > 2 ? strtoull(argv[2], nullptr, 0) : 100000;
   gpus.resize(n);
   std::vector<ncclComm_t> comms(n);
-  NC(ncclCommInitAll(comms.data(), n, nullptr));
+  NCCL_CHECK(ncclCommInitAll(comms.data(), n, nullptr));
   size_t wrong = 0;
   for (int g = 0; g < n; g++) {
     gpus[g].comm = comms[g];
-    CU(cudaSetDevice(g));
-    CU(cudaStreamCreateWithFlags(&gpus[g].stream, kStreamNonBlocking));
-    CU(cudaMalloc((void **)&gpus[g].buffer, count * sizeof(float)));
+    CUDA_CHECK(cudaSetDevice(g));
+    CUDA_CHECK(cudaStreamCreateWithFlags(&gpus[g].stream, kCudaStreamNonBlocking));
+    CUDA_CHECK(cudaMalloc((void **)&gpus[g].buffer, count * sizeof(float)));
     upload(g);
   }
-  NC(ncclGroupStart());
+  NCCL_CHECK(ncclGroupStart());
   for (int g = 0; g < n; g++) allReduce(g);
-  NC(ncclGroupEnd());
-  for (int g = 0; g < n; g++) CU(cudaStreamSynchronize(gpus[g].stream));
+  NCCL_CHECK(ncclGroupEnd());
+  for (int g = 0; g < n; g++) CUDA_CHECK(cudaStreamSynchronize(gpus[g].stream));
   for (int g = 0; g < n; g++) wrong += wrongSums(g);
   printf("threads: grouped, %d GPUs: %zu wrong\n", n, wrong);
 
@@ -59,13 +59,13 @@ int main(int argc, char **argv) {
   std::vector<std::thread> threads;
   for (int g = 0; g < n; g++)
     threads.emplace_back([g] {
-      CU(cudaSetDevice(g));
+      CUDA_CHECK(cudaSetDevice(g));
       allReduce(g);
-      CU(cudaStreamSynchronize(gpus[g].stream));
+      CUDA_CHECK(cudaStreamSynchronize(gpus[g].stream));
     });
   for (auto &t : threads) t.join();
   for (int g = 0; g < n; g++) wrong += wrongSums(g);
   printf("threads: a thread per GPU, %d GPUs: %zu wrong\n", n, wrong);
-  for (auto &g : gpus) NC(ncclCommDestroy(g.comm));
+  for (auto &g : gpus) NCCL_CHECK(ncclCommDestroy(g.comm));
   return wrong != 0;
 }
