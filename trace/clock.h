@@ -18,7 +18,8 @@ extern bool g_use_tsc;
 // Decides which clock to use; call before the first NowTicks. Threads: idempotent, any.
 void InitClock() noexcept;
 
-// Unit: TSC or CNTVCT cycles, or nanoseconds of CLOCK_MONOTONIC_RAW where there is no usable counter.
+// Unit: TSC or CNTVCT cycles, or nanoseconds of CLOCK_MONOTONIC_RAW where there is no usable
+// counter.
 inline std::uint64_t NowTicks() noexcept {
 #if defined(__x86_64__)
   if (__builtin_expect(g_use_tsc, 1)) return __rdtsc();
@@ -29,10 +30,18 @@ inline std::uint64_t NowTicks() noexcept {
 #endif
   timespec now;
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // Reads all three clocks, several times, and keeps the tightest bracket.
 ClockSample SampleClock() noexcept;
+
+// "tsc", "cntvct" or "monotonic_raw".
+const char* TickSource() noexcept;
+
+// An estimate, for time-outs in the guest and for META. 0 when the samples are too close to each
+// other.
+std::uint64_t TicksPerSecond(const ClockSample& earlier, const ClockSample& later) noexcept;
 
 }  // namespace chokepoint::trace

@@ -1,5 +1,6 @@
-// The record structs and the EventKind enumeration, generated from events.def, and the enumerations that its fields use.
-// Must not hold anything that is not a plain value: these bytes go to disk as they are.
+// The record structs and the EventKind enumeration, generated from events.def, and the enumerations
+// that its fields use. Must not hold anything that is not a plain value: these bytes go to disk as
+// they are.
 #pragma once
 
 #include <cstddef>
@@ -30,14 +31,15 @@ enum class EventKind : std::uint16_t {
 #undef END_EVENT
 };
 
-#define EVENT(id, name, doc)                                         \
-  struct name {                                                      \
-    static constexpr EventKind kKind = static_cast<EventKind>(id);   \
+#define EVENT(id, name, doc)                                       \
+  struct name {                                                    \
+    static constexpr EventKind kKind = static_cast<EventKind>(id); \
     field::u16 kind = id;
 #define FIELD(type, name, unit, doc) field::type name{};
 #define ARRAY(type, length, name, unit, doc) field::type name[length]{};
-#define END_EVENT(name)                                              \
-  };                                                                 \
+#define END_EVENT(name) \
+  }                     \
+  ;                     \
   static_assert(sizeof(name) % 8 == 0 && alignof(name) <= 8);
 #include "trace/events.def"
 #undef EVENT
@@ -51,7 +53,7 @@ inline constexpr std::uint16_t kPadKind = 0;  // in rings only: skip to the ring
 static_assert(sizeof(Collective) == 64 && sizeof(PointToPoint) == 64, "the hot path's budget");
 
 // Loss.reason. The first column is the number in the file: never renumber.
-#define CHOKEPOINT_LOSS_REASONS(X)                                              \
+#define CHOKEPOINT_LOSS_REASONS(X)                                             \
   X(1, kRingFull, "ring full", "the program was faster than the recorder")     \
   X(2, kNoRing, "no ring", "no memory for another thread's ring")              \
   X(3, kBoardFull, "too many open", "too many operations open at once")        \
@@ -68,30 +70,35 @@ enum class LossReason : std::uint16_t {
 
 // Collective.flags and PointToPoint.flags.
 enum OperationFlag : std::uint8_t {
-  kOperationHasArrival = 1,    // arrival_before_ticks is valid
-  kOperationHasHostEnd = 2,    // end_after_ticks is valid
-  kOperationHasGpuTime = 4,    // gpu_start_ns and gpu_end_ns are valid
-  kOperationOwnSequence = 8,   // sequence is counted by us: graph replay or point-to-point
-  kOperationReplay = 16,       // replay of a captured CUDA graph
-  kOperationOpen = 32,         // not known to have ended when this was written
-  kOperationAborted = 64,      // its communicator ended first
+  kOperationHasArrival = 1,       // arrival_before_ticks is valid
+  kOperationHasHostEnd = 2,       // end_after_ticks is valid
+  kOperationHasGpuTime = 4,       // gpu_start_ns and gpu_end_ns are valid
+  kOperationOwnSequence = 8,      // sequence is counted by us: graph replay or point-to-point
+  kOperationReplay = 16,          // replay of a captured CUDA graph
+  kOperationOpen = 32,            // not known to have ended when this was written
+  kOperationAborted = 64,         // its communicator ended first
   kOperationExpectsKernel = 128,  // kernel events were asked for: without them the end is unknown
 };
 
 // ProxyOperation.flags and ProxyStep.flags.
 enum ProxyFlag : std::uint8_t {
   kProxySend = 1,
-  kProxyForeign = 2,      // belongs to another process (PXN): owner_pid says whose
-  kProxyOpen = 4,         // not ended when this was written
-  kProxyAborted = 8,      // its communicator ended first
-  kProxyNoBytes = 16,     // bytes are not told by this NCCL version
+  kProxyForeign = 2,   // belongs to another process (PXN): owner_pid says whose
+  kProxyOpen = 4,      // not ended when this was written
+  kProxyAborted = 8,   // its communicator ended first
+  kProxyNoBytes = 16,  // bytes are not told by this NCCL version
 };
 
 // Communicator.flags.
 enum CommunicatorFlag : std::uint8_t { kCommunicatorOpen = 1 };
 
 // ApiCall.call and .flags.
-enum class ApiKind : std::uint8_t { kGroup = 1, kCollective = 2, kPointToPoint = 3, kKernelLaunch = 4 };
+enum class ApiKind : std::uint8_t {
+  kGroup = 1,
+  kCollective = 2,
+  kPointToPoint = 3,
+  kKernelLaunch = 4
+};
 enum ApiFlag : std::uint8_t { kApiGraphCaptured = 1, kApiOpen = 2 };
 
 // CopyEngine.part.

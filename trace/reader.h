@@ -1,12 +1,16 @@
-// Reads a trace file, or the ring file of a killed process, block by block; every byte is either read or accounted for as lost.
-// Must not trust any byte, must not throw, must not need memory in proportion to the file.
+// Reads a trace file, or the ring file of a killed process, block by block; every byte is either
+// read or accounted for as lost. Must not trust any byte, must not throw, must not need memory in
+// proportion to the file.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +27,8 @@ struct Damage {
   std::uint64_t offset;
   std::uint64_t bytes;
   std::string reason;
+  // True for what any killed or still running process leaves: a torn last block, zeros at the end.
+  bool expected = false;
 };
 
 // A record as it lies in the file. Valid during the call it is given to.
@@ -36,29 +42,32 @@ struct EventView {
 
 struct ReadResult {
   std::uint64_t file_bytes = 0;
-  std::uint64_t read_bytes = 0;        // in blocks that were good, headers included
-  std::uint64_t lost_bytes = 0;        // == sum of damage[].bytes; file_bytes == read_bytes + lost_bytes
-  std::uint64_t missing_blocks = 0;    // gaps in block sequence numbers: trimmed by the size limit, or damaged
-  std::uint64_t unknown_events = 0;    // kinds that this build does not know: skipped by size
-  std::uint64_t duplicate_bytes = 0;   // salvaged records that the file already had
-  bool ended = false;                  // END was there
-  std::vector<Damage> damage;          // at most 1,000 entries; the rest is only counted
+  std::uint64_t read_bytes = 0;  // in blocks that were good, headers included
+  std::uint64_t lost_bytes = 0;  // == sum of damage[].bytes; file_bytes == read_bytes + lost_bytes
+  std::uint64_t missing_blocks =
+      0;  // gaps in block sequence numbers: trimmed by the size limit, or damaged
+  std::uint64_t unknown_events = 0;   // kinds that this build does not know: skipped by size
+  std::uint64_t duplicate_bytes = 0;  // salvaged records that the file already had
+  bool ended = false;                 // END was there
+  std::vector<Damage> damage;         // at most 1,000 entries; the rest is only counted
 };
 
 class TraceFile {
  public:
-  // Opens a trace file (*.cpt). An error names the file, the reason and what to do: not a trace, newer framing, unreadable, ...
+  // Opens a trace file (*.cpt), or the ring file of a process that never had one. An error names
+  // the file, the reason and what to do: not a trace, newer framing, unreadable, ...
   static Status Open(const std::string& path, std::unique_ptr<TraceFile>* out);
   ~TraceFile();
 
-  // Adds the ring file of the same process (file_id must match), so that Read also gives what was not yet drained. Optional.
+  // Adds the ring file of the same process (file_id must match), so that Read also gives what was
+  // not yet drained. Optional.
   Status AttachRing(const std::string& ring_path);
 
   const std::string& path() const;
   const FileHeader& header() const;
 
-  // Reads everything in block order. META, NAMES and SCHEMA are collected in a first, quick pass over block headers, so names() and
-  // meta() are complete before the first event is given. May be called again. Cost: one pass over the mapped file.
+  // Reads everything in the order of writing. META, NAMES and SCHEMA have been collected by Open,
+  // so names and meta are complete before the first event is given. May be called again. One pass.
   ReadResult Read(const std::function<void(const EventView&)>& on_event);
 
   // The value for a META key, or "" .
@@ -68,21 +77,35 @@ class TraceFile {
   std::string_view name(std::uint32_t id) const;
   const Schema& schema() const;
 
-  // Copies a record of this file into today's struct, field by field by name: fields that the file lacks keep their default.
-  // False when `view.kind` is not Event's.
+  // Copies a record of this file into today's struct, field by field by name: fields that the file
+  // lacks keep their default. False when `view.kind` is not Event's.
   template <class Event>
   bool Decode(const EventView& view, Event* out) const {
-    return DecodeBytes(view, Event::kKind, out, sizeof(Event));
+    if (view.kind != Event::kKind) return false;
+    if (HasTodaysLayout(view, sizeof(Event))) {
+      std::memcpy(static_cast<void*>(out), view.bytes.data(), sizeof(Event));
+      return true;
+    }
+    *out = Event{};
+    DecodeByName(view, out);
+    return true;
   }
 
  private:
   TraceFile();
-  bool DecodeBytes(const EventView& view, EventKind kind, void* out, std::size_t bytes) const;
+  bool HasTodaysLayout(const EventView& view, std::size_t bytes) const {
+    return view.bytes.size() == bytes && todays_layout_[static_cast<std::uint16_t>(view.kind)] != 0;
+  }
+  void DecodeByName(const EventView& view, void* out) const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  // By kind: 1 when the file's record is laid out as this build's.
+  std::array<std::uint8_t, internal::kSizeByKind.size()> todays_layout_{};
 };
 
-// Ring files of dead or living processes of this host whose trace file lies in `trace_dir`: pairs (ring path, trace path).
+// Ring files of dead or living processes of this host whose trace file lies in `trace_dir`: pairs
+// (ring path, trace path).
 struct RingFile {
   std::string ring_path;
   std::string trace_path;
@@ -90,5 +113,13 @@ struct RingFile {
   bool process_alive;
 };
 std::vector<RingFile> FindRingFiles(const std::string& trace_dir);
+
+// Moves the ring files of dead processes out of shared memory to `<trace>.ring` beside their traces
+// in `trace_dir`, where AttachRing finds them. Returns how many.
+std::size_t SalvageRingFiles(const std::string& trace_dir);
+
+// `<trace>.ring` if it is there, else the ring file in shared memory; "" when the process ended in
+// order.
+std::string RingFileOf(const std::string& trace_path);
 
 }  // namespace chokepoint::trace
