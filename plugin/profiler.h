@@ -1,0 +1,242 @@
+// NCCL's five calls, for any interface version: sorts events by type and hands them on.
+// Must not record anything itself.
+#pragma once
+
+#include <cstdint>
+
+#include "plugin/abi/profiler_abi.h"
+#include "plugin/api_calls.h"
+#include "plugin/copy_engine.h"
+#include "plugin/groups.h"
+#include "plugin/operations.h"
+#include "plugin/plugin_start.h"
+#include "plugin/profiler_decode.h"
+#include "plugin/proxy.h"
+#include "trace/recorder.h"
+
+namespace chokepoint::plugin {
+
+// One specialisation for each version, in profiler_exports.cc: kVersion, Descr, Args.
+template <class Version>
+class Profiler {
+ public:
+  using Descr = typename Version::Descr;
+  using Args = typename Version::Args;
+
+  // v1 to v3
+  static ncclResult_t Init(void** context, int* mask) {
+    return Enter(context, mask, {Version::kVersion, 0, nullptr, 0, 0, -1, 0}, nullptr,
+                 __builtin_return_address(0));
+  }
+  static ncclResult_t InitV4(void** context, int* mask, const char* name, std::uint64_t hash,
+                             int nodes, int ranks, int rank, ncclDebugLogger_t log) {
+    return Enter(context, mask, {Version::kVersion, hash, name, nodes, ranks, rank, 0}, log,
+                 __builtin_return_address(0));
+  }
+  // v5 and later: the mask's place is another
+  static ncclResult_t InitV5(void** context, std::uint64_t id, int* mask, const char* name,
+                             int nodes, int ranks, int rank, ncclDebugLogger_t log) {
+    return Enter(context, mask, {Version::kVersion, id, name, nodes, ranks, rank, 0}, log,
+                 __builtin_return_address(0));
+  }
+
+  static ncclResult_t StartEvent(void* context, void** handle, Descr* descr) {
+    const trace::CostProbe cost;
+    if (handle == nullptr) return ncclSuccess;
+    *handle = descr == nullptr || g_settings.disabled ? nullptr : Start(context, *descr);
+    return ncclSuccess;
+  }
+
+  static ncclResult_t StopEvent(void* raw) {
+    const trace::CostProbe cost;
+    const Handle handle(raw);
+    switch (handle.tag()) {
+      case HandleTag::kKernelChannel:
+        StopKernel(handle);
+        break;
+      case HandleTag::kProxyStep:
+        StopProxyStep(handle);
+        break;
+      case HandleTag::kProxyOperation:
+        StopProxyOperation(handle);
+        break;
+      case HandleTag::kOperation:
+        EndEnqueue(handle);
+        break;
+      case HandleTag::kGroup:
+        EndGroup(handle);
+        break;
+      case HandleTag::kGroupApi:
+        SetGroupDepth(0);
+        [[fallthrough]];
+      case HandleTag::kCollectiveApi:
+      case HandleTag::kPointToPointApi:
+      case HandleTag::kKernelLaunch:
+        StopApi(handle);
+        break;
+      case HandleTag::kCopyEngine:
+        StopCopyEngine(handle);
+        break;
+      case HandleTag::kContext:
+      case HandleTag::kNone:
+        break;
+    }
+    return ncclSuccess;
+  }
+
+  static ncclResult_t RecordEventState(void* raw, int state, Args* args) {
+    const trace::CostProbe cost;
+    const Handle handle(raw);
+    if (handle.tag() == HandleTag::kKernelChannel) {
+      RecordKernelState(handle, state, args);
+    } else if (handle.tag() == HandleTag::kProxyStep) {
+      RecordStepState(handle, state, args);
+    } else if (handle.tag() == HandleTag::kProxyOperation) {
+      RecordProxyState(handle, state, args);
+    }
+    return ncclSuccess;
+  }
+
+  static ncclResult_t Finalize(void* context) {
+    FinalizeCommunicator(context);
+    return ncclSuccess;
+  }
+
+ private:
+  static ncclResult_t Enter(void** context, int* mask, const NewCommunicator& communicator,
+                            ncclDebugLogger_t log, const void* caller) noexcept {
+    void* given = InitCommunicator({communicator, caller, log}, mask);
+    if (context != nullptr) *context = given;
+    return ncclSuccess;
+  }
+
+  static void* Start(void* context, const Descr& descr) noexcept {
+    switch (descr.type) {
+      case ncclProfileGroup:
+        return BeginGroup();
+      case ncclProfileColl:
+        return StartCollective(context, descr);
+      case ncclProfileP2p:
+        return StartPointToPoint(context, descr);
+      case ncclProfileProxyOp:
+        return StartProxyOperation(DecodeProxy(context, descr));
+      case ncclProfileProxyStep:
+        return StartProxyStep(Handle(descr.parentObj), descr.proxyStep.step);
+      default:
+        break;
+    }
+    if constexpr (requires { descr.kernelCh; }) {  // v3
+      if (descr.type == ncclProfileKernelCh)
+        return StartKernel(Handle(descr.parentObj), descr.kernelCh.channelId, KernelTimer(descr));
+    }
+    if constexpr (requires { descr.groupApi; }) {  // v5
+      if (void* call = StartApiCall(context, descr)) return call;
+    }
+    if constexpr (requires { descr.ceColl; }) {  // v6
+      if (void* copy = StartCopy(context, descr)) return copy;
+    }
+    return nullptr;  // not asked for: ProxyCtrl, NetPlugin, KernelPhase, and what is to come
+  }
+
+  static void* StartCollective(void* context, const Descr& descr) noexcept {
+    if constexpr (requires { descr.coll.commHash; })  // up to v3 told with each event
+      LearnCommunicator(FindCommunicator(context), descr.coll.name, descr.coll.commHash,
+                        descr.rank);
+    trace::Collective record = DecodeCollective(descr.coll);
+    return BeginCollective(DecodeOrigin(context, descr, descr.coll), &record);
+  }
+
+  static void* StartPointToPoint(void* context, const Descr& descr) noexcept {
+    if constexpr (requires { descr.p2p.commHash; })
+      LearnCommunicator(FindCommunicator(context), descr.p2p.name, descr.p2p.commHash, descr.rank);
+    trace::PointToPoint record = DecodePointToPoint(descr.p2p);
+    return BeginPointToPoint(DecodeOrigin(context, descr, descr.p2p), IsReceive(descr.p2p),
+                             &record);
+  }
+
+  static void* StartApiCall(void* context, const Descr& descr) noexcept {
+    const auto fill = [context](trace::ApiKind kind, const char* function, const char* datatype,
+                                std::uint64_t count, int depth) {
+      return [=](trace::ApiCall* record) {
+        record->call = static_cast<std::uint8_t>(kind);
+        record->communicator = NumberOf(FindCommunicator(context));
+        record->function = LiteralId(function);
+        record->datatype = LiteralId(datatype);
+        record->count = count;
+        record->depth = static_cast<std::uint16_t>(depth);
+      };
+    };
+    switch (descr.type) {
+      case ncclProfileGroupApi:
+        SetGroupDepth(descr.groupApi.groupDepth);
+        return StartApi(
+            HandleTag::kGroupApi, descr.groupApi.graphCaptured,
+            fill(trace::ApiKind::kGroup, nullptr, nullptr, 0, descr.groupApi.groupDepth));
+      case ncclProfileCollApi:
+        return StartApi(HandleTag::kCollectiveApi, descr.collApi.graphCaptured,
+                        fill(trace::ApiKind::kCollective, descr.collApi.func,
+                             descr.collApi.datatype, descr.collApi.count, 0));
+      case ncclProfileP2pApi:
+        return StartApi(HandleTag::kPointToPointApi, descr.p2pApi.graphCaptured,
+                        fill(trace::ApiKind::kPointToPoint, descr.p2pApi.func,
+                             descr.p2pApi.datatype, descr.p2pApi.count, 0));
+      case ncclProfileKernelLaunch:
+        return StartApi(HandleTag::kKernelLaunch, false,
+                        fill(trace::ApiKind::kKernelLaunch, nullptr, nullptr, 0, 0));
+      default:
+        return nullptr;
+    }
+  }
+
+  static void* StartCopy(void* context, const Descr& descr) noexcept {
+    trace::CopyEngine record;
+    switch (descr.type) {
+      case ncclProfileCeColl:
+        record.part = static_cast<std::uint8_t>(trace::CopyEnginePart::kCollective);
+        record.function = LiteralId(descr.ceColl.func);
+        record.sequence = static_cast<std::uint32_t>(descr.ceColl.seqNumber);
+        record.bytes = descr.ceColl.count;
+        break;
+      case ncclProfileCeSync:
+        record.part = static_cast<std::uint8_t>(trace::CopyEnginePart::kSynchronisation);
+        record.parts = static_cast<std::uint32_t>(descr.ceCollSync.nRanks);
+        break;
+      case ncclProfileCeBatch:
+        record.part = static_cast<std::uint8_t>(trace::CopyEnginePart::kBatch);
+        record.bytes = descr.ceCollBatch.totalBytes;
+        record.parts = static_cast<std::uint32_t>(descr.ceCollBatch.numOps);
+        break;
+      default:
+        return nullptr;
+    }
+    return StartCopyEngine(context, Handle(descr.parentObj), &record);
+  }
+
+  static void RecordKernelState(Handle kernel, int state, const Args* args) noexcept {
+    if constexpr (requires { args->kernelCh; }) {  // v4
+      if (state == ncclProfilerKernelChStop && args != nullptr)
+        RecordKernelEnd(kernel, args->kernelCh.pTimer);
+    }
+  }
+
+  static void RecordStepState(Handle step, int state, const Args* args) noexcept {
+    std::uint64_t bytes = 0;
+    bool has_bytes = false;
+    if constexpr (requires { args->proxyStep; }) {  // v4
+      has_bytes = args != nullptr;
+      if (has_bytes &&
+          (state == ncclProfilerProxyStepSendWait || state == ncclProfilerProxyStepRecvFlushWait))
+        bytes = args->proxyStep.transSize;
+    }
+    RecordProxyStepState(step, state, bytes, has_bytes);
+  }
+
+  static void RecordProxyState(Handle operation, int state, const Args* args) noexcept {
+    if constexpr (requires { args->proxyOp; }) {  // up to v3
+      if (args != nullptr && state >= 0 && state <= ncclProfilerProxyOpRecvDone)
+        RecordProxyOperationState(operation, state, args->proxyOp.transSize, args->proxyOp.steps);
+    }
+  }
+};
+
+}  // namespace chokepoint::plugin

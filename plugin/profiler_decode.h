@@ -1,0 +1,115 @@
+// From any version's event descriptor to the trace's records: one template, whose `requires` lines
+// are the interface's history. Must not keep a pointer that NCCL passed, nor read a field that the
+// event's type does not define.
+#pragma once
+
+#include <cstdint>
+
+#include "plugin/abi/profiler_abi.h"
+#include "plugin/operations.h"
+#include "plugin/proxy.h"
+#include "trace/events.h"
+#include "trace/recorder.h"
+
+namespace chokepoint::plugin {
+
+// v1 tells function, datatype, algorithm and protocol as numbers.
+std::uint8_t FunctionFromNumber(std::uint8_t number) noexcept;
+std::uint8_t DatatypeFromNumber(std::uint8_t number) noexcept;
+std::uint8_t AlgorithmFromNumber(std::uint8_t number) noexcept;
+std::uint8_t ProtocolFromNumber(std::uint8_t number) noexcept;
+
+// NCCL's literals, by address first: a thread sees few.
+std::uint8_t LiteralId(const char* text) noexcept;
+
+template <class Coll>
+trace::Collective DecodeCollective(const Coll& told) noexcept {
+  trace::Collective record;
+  if constexpr (requires { *told.func; }) {  // v2: names instead of numbers
+    record.function = LiteralId(told.func);
+    record.datatype = LiteralId(told.datatype);
+    record.algorithm = LiteralId(told.algo);
+    record.protocol = LiteralId(told.proto);
+  } else {
+    record.function = FunctionFromNumber(told.func);
+    record.datatype = DatatypeFromNumber(told.datatype);
+    record.algorithm = AlgorithmFromNumber(told.algo);
+    record.protocol = ProtocolFromNumber(told.proto);
+  }
+  if constexpr (requires { told.nChannels; })
+    record.channels = told.nChannels;  // v4: exact
+  else
+    record.channels = told.nMaxChannels;
+  record.count = told.count;
+  record.root = told.root;
+  return record;
+}
+
+template <class P2p>
+trace::PointToPoint DecodePointToPoint(const P2p& told) noexcept {
+  trace::PointToPoint record;
+  if constexpr (requires { *told.func; }) {  // v2
+    record.function = LiteralId(told.func);
+    record.datatype = LiteralId(told.datatype);
+  } else {
+    record.function = FunctionFromNumber(told.func);
+    record.datatype = DatatypeFromNumber(told.datatype);
+  }
+  if constexpr (requires { told.nChannels; }) record.channels = told.nChannels;  // v4
+  record.count = told.count;
+  record.peer = told.peer;
+  return record;
+}
+
+template <class P2p>
+bool IsReceive(const P2p& told) noexcept {
+  if constexpr (requires { *told.func; })
+    return told.func != nullptr && told.func[0] == 'R';
+  else
+    return told.func == 7;
+}
+
+// `part` is the descriptor's coll or p2p.
+template <class Descr, class Part>
+OperationOrigin DecodeOrigin(const void* context, const Descr& descr, const Part& part) noexcept {
+  OperationOrigin origin;
+  origin.context = context;
+  if constexpr (requires {
+                  part.parentGroup;
+                }) {  // v5: the parent is the API call, the group moved
+    origin.call = Handle(descr.parentObj);
+    origin.group = Handle(part.parentGroup);
+    origin.knows_graphs = true;
+  } else {
+    origin.group = Handle(descr.parentObj);
+  }
+  if constexpr (requires { part.seqNumber; }) origin.sequence = part.seqNumber;
+  origin.exact_channels = requires { part.nChannels; };
+  return origin;
+}
+
+template <class Descr>
+ProxyTold DecodeProxy(const void* context, const Descr& descr) noexcept {
+  ProxyTold told{};
+  told.context = context;
+  told.parent = Handle(descr.parentObj);
+  told.rank = descr.rank;
+  told.pid = descr.proxyOp.pid;
+  told.channel = descr.proxyOp.channelId;
+  told.peer = descr.proxyOp.peer;
+  told.steps = descr.proxyOp.nSteps;
+  told.chunk_bytes = descr.proxyOp.chunkSize;
+  told.send = descr.proxyOp.isSend != 0;
+  told.tells_bytes = requires { descr.kernelCh.pTimer; };  // v4: steps carry bytes
+  return told;
+}
+
+template <class Descr>
+std::uint64_t KernelTimer(const Descr& descr) noexcept {
+  if constexpr (requires { descr.kernelCh.pTimer; })
+    return descr.kernelCh.pTimer;  // v4
+  else
+    return 0;
+}
+
+}  // namespace chokepoint::plugin
