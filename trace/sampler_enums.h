@@ -34,7 +34,7 @@ enum SamplerFlag : std::uint16_t {
   X(15, kCgroup, "cgroup limits")
 
 enum class SamplerSource : std::uint8_t {
-#define X(number, name, title) name = number,
+#define X(number, name, title) name = (number),
   CHOKEPOINT_SAMPLER_SOURCES(X)
 #undef X
 };
@@ -50,7 +50,7 @@ enum class SamplerSource : std::uint8_t {
   X(7, kIncomplete, "more of them than are kept")
 
 enum class SourceState : std::uint8_t {
-#define X(number, name, title) name = number,
+#define X(number, name, title) name = (number),
   CHOKEPOINT_SOURCE_STATES(X)
 #undef X
 };
@@ -65,7 +65,7 @@ enum class SourceState : std::uint8_t {
   X(5, kInternet, "outside", "a public address: object store, registry, internet")
 
 enum class TrafficClass : std::uint8_t {
-#define X(number, name, title, doc) name = number,
+#define X(number, name, title, doc) name = (number),
   CHOKEPOINT_TRAFFIC_CLASSES(X)
 #undef X
 };
@@ -113,7 +113,7 @@ enum class RdmaLinkLayer : std::uint8_t { kUnknown = 0, kInfiniband = 1, kEthern
   X(7, kRxe, "rxe")
 
 enum class RdmaDriver : std::uint8_t {
-#define X(number, name, title) name = number,
+#define X(number, name, title) name = (number),
   CHOKEPOINT_RDMA_DRIVERS(X)
 #undef X
 };
@@ -183,7 +183,7 @@ enum NicFlag : std::uint16_t {
   X(12, kRdmaBytesSent, "RDMA bytes sent")
 
 enum class NicCounterMeaning : std::uint8_t {
-#define X(number, name, title) name = number,
+#define X(number, name, title) name = (number),
   CHOKEPOINT_NIC_COUNTER_MEANINGS(X)
 #undef X
 };
