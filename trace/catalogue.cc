@@ -81,6 +81,19 @@ void AddEvent(const CatalogueEvent& event, Text* text) noexcept {
 
 std::span<const CatalogueEvent> Catalogue() noexcept { return kEvents; }
 
+std::size_t SchemaCapacity() noexcept {
+  constexpr std::size_t kNumbers = 40;  // type, numbers and tabs of a line
+  std::size_t bytes = 1;
+  for (const CatalogueEvent& event : kEvents) {
+    bytes += kNumbers + std::strlen(event.name) + std::strlen(event.doc);
+    for (const CatalogueField& field : event.fields) {
+      bytes +=
+          kNumbers + std::strlen(field.name) + std::strlen(field.unit) + std::strlen(field.doc);
+    }
+  }
+  return bytes;
+}
+
 std::size_t WriteSchema(char* out, std::size_t capacity) noexcept {
   Text text(out, capacity);
   for (const CatalogueEvent& event : kEvents) AddEvent(event, &text);

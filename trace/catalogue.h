@@ -34,9 +34,11 @@ struct CatalogueEvent {
 
 std::span<const CatalogueEvent> Catalogue() noexcept;
 
-// The payload of a SCHEMA block, or with `out` null only its size. See docs/trace-format.md.
-std::size_t WriteSchema(char* out, std::size_t capacity) noexcept;
+// The text of the SCHEMA blocks, see docs/trace-format.md. Returns its size without the NUL.
 inline constexpr std::size_t kMaxSchemaBytes = 256 * 1024;
+std::size_t WriteSchema(char* out, std::size_t capacity) noexcept;
+// Room that WriteSchema needs.
+std::size_t SchemaCapacity() noexcept;
 
 namespace internal {
 inline constexpr std::uint16_t kRecordSizes[][2] = {

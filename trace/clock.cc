@@ -15,13 +15,6 @@ bool g_use_tsc = false;
 
 namespace {
 
-std::uint64_t ReadClock(clockid_t clock) noexcept {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 #if defined(__x86_64__)
 bool TscIsInvariant() noexcept {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -65,8 +58,8 @@ ClockSample SampleClock() noexcept {
   std::uint64_t best_width = ~std::uint64_t{0};
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t before = NowTicks();
-    const std::uint64_t raw_ns = ReadClock(CLOCK_MONOTONIC_RAW);
-    const std::uint64_t realtime_ns = ReadClock(CLOCK_REALTIME);
+    const std::uint64_t raw_ns = ReadClockNs(CLOCK_MONOTONIC_RAW);
+    const std::uint64_t realtime_ns = ReadClockNs(CLOCK_REALTIME);
     const std::uint64_t width = NowTicks() - before;
     if (width >= best_width) continue;
     best_width = width;

@@ -18,6 +18,14 @@ extern bool g_use_tsc;
 // Decides which clock to use; call before the first NowTicks. Threads: idempotent, any.
 void InitClock() noexcept;
 
+// Of a clock of the system.
+inline std::uint64_t ReadClockNs(clockid_t clock) noexcept {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 // Unit: TSC or CNTVCT cycles, or nanoseconds of CLOCK_MONOTONIC_RAW where there is no usable
 // counter.
 inline std::uint64_t NowTicks() noexcept {
@@ -28,10 +36,7 @@ inline std::uint64_t NowTicks() noexcept {
   asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
   return ticks;
 #endif
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  return ReadClockNs(CLOCK_MONOTONIC_RAW);
 }
 
 // Reads all three clocks, several times, and keeps the tightest bracket.

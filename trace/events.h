@@ -105,18 +105,27 @@ enum ApiFlag : std::uint8_t { kApiGraphCaptured = 1, kApiOpen = 2 };
 enum class CopyEnginePart : std::uint8_t { kCollective = 1, kSynchronisation = 2, kBatch = 3 };
 
 // FileObject.file_class. By path; the report looks at behaviour too.
-enum class FileClass : std::uint8_t { kOther = 0, kCheckpoint = 1, kMarker = 2, kDataset = 3, kLog = 4, kSwap = 5, kCode = 6 };
+enum class FileClass : std::uint8_t {
+  kOther = 0,
+  kCheckpoint = 1,
+  kMarker = 2,
+  kDataset = 3,
+  kLog = 4,
+  kSwap = 5,
+  kCode = 6
+};
 
 // FileObject.flags.
 enum FileFlag : std::uint8_t {
   kFileFolded = 1,     // many files of one directory
   kFileInherited = 2,  // the descriptor was there before this program
   kFileDirectory = 4,
-  kFileOverflow = 8,   // all files for which no number was left
-  kFileAnonymous = 16, // memfd_create, O_TMPFILE
+  kFileOverflow = 8,    // all files for which no number was left
+  kFileAnonymous = 16,  // memfd_create, O_TMPFILE
 };
 
-// FileCall.call, FileWindow.call, FileRename.call. stdio calls are recorded at the stdio layer only.
+// FileCall.call, FileWindow.call, FileRename.call. stdio calls are recorded at the stdio layer
+// only.
 enum class FileCallKind : std::uint8_t {
   kNone = 0,
   kOpen = 1,
@@ -138,9 +147,9 @@ enum class FileCallKind : std::uint8_t {
 
 // FileCall.flags and FileWindow.flags.
 enum FileCallFlag : std::uint8_t {
-  kFileCallDirect = 1,     // O_DIRECT
-  kFileCallPositioned = 2, // the caller gave the offset
-  kFileCallCopy = 4,       // sendfile, copy_file_range, splice: bytes did not pass through the program
+  kFileCallDirect = 1,      // O_DIRECT
+  kFileCallPositioned = 2,  // the caller gave the offset
+  kFileCallCopy = 4,  // sendfile, copy_file_range, splice: bytes did not pass through the program
   kFileCallRequested = 8,  // bytes are those asked for: the result was not seen
   kFileCallEarly = 16,     // before recording began: bytes and calls are exact, times are not known
   kFileCallUntimed = 32,   // bytes and calls only
@@ -160,13 +169,13 @@ enum class FileCallDetail : std::uint32_t {
 
 // IoCoverage.gaps.
 enum IoGap : std::uint16_t {
-  kGapMapped = 1,        // files were mapped: reads are page faults
-  kGapIoUring = 2,       // io_uring was set up: requests may be invisible
-  kGapRawCalls = 4,      // system calls were made by number
+  kGapMapped = 1,          // files were mapped: reads are page faults
+  kGapIoUring = 2,         // io_uring was set up: requests may be invisible
+  kGapRawCalls = 4,        // system calls were made by number
   kGapHighDescriptor = 8,  // descriptors beyond the table
-  kGapThreads = 16,      // more threads than could be followed
-  kGapEarly = 32,        // the kernel's counters began before recording (exec keeps them)
-  kGapSignal = 64,       // calls inside a signal handler that interrupted the recorder: bytes only
+  kGapThreads = 16,        // more threads than could be followed
+  kGapEarly = 32,          // the kernel's counters began before recording (exec keeps them)
+  kGapSignal = 64,  // calls inside a signal handler that interrupted the recorder: bytes only
 };
 
 // ProcessLink.origin.

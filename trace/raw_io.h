@@ -78,6 +78,9 @@ inline int LStat(const char* path, struct stat* out) noexcept {
   return static_cast<int>(
       Call(SYS_newfstatat, AT_FDCWD, Word(path), Word(out), AT_SYMLINK_NOFOLLOW));
 }
+inline int Stat(const char* path, struct stat* out) noexcept {
+  return static_cast<int>(Call(SYS_newfstatat, AT_FDCWD, Word(path), Word(out), 0));
+}
 inline int FStatFs(int fd, struct statfs* out) noexcept {
   return static_cast<int>(Call(SYS_fstatfs, fd, Word(out)));
 }

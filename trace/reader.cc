@@ -8,21 +8,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <unordered_map>
 
 #include "trace/block_walker.h"
 #include "trace/checksum.h"
 #include "trace/record_layout.h"
 #include "trace/ring_image.h"
+#include "trace/trace_contents.h"
 
 namespace chokepoint::trace {
 namespace {
 
 constexpr std::size_t kMaxDamageEntries = 1000;
 constexpr std::size_t kMaxRuns = 65536;
-constexpr std::size_t kMaxNames = 2 * 1024 * 1024;
-constexpr std::size_t kMaxMetaPairs = 4096;
-constexpr std::uint32_t kMaxRings = 65536;
 
 // Adjacent blocks with consecutive sequence numbers.
 struct Run {
@@ -64,11 +61,8 @@ struct TraceFile::Impl {
   FileHeader header{};
   ReadResult scanned;  // of the first pass
   std::vector<Run> runs;
-  Schema schema;
+  TraceContents contents;
   std::vector<RecordLayout> layouts;  // by kind
-  std::map<std::string, std::string, std::less<>> meta;
-  std::unordered_map<std::uint32_t, std::string> names;
-  RingImage::Drained drained;  // by ring: one past the last byte that the file has
   std::unique_ptr<RingImage> ring;
 
   ~Impl() {
@@ -78,10 +72,6 @@ struct TraceFile::Impl {
   Status ReadHeader();
   void Scan();
   void AddToRuns(const Block& block);
-  void Collect(const Block& block);
-  void CollectMeta(std::string_view payload);
-  void CollectNames(std::string_view payload);
-  void CollectRing(const RingImage& image);
   void FinishSchema();
   void AddDamage(ReadResult* result, std::uint64_t offset, std::uint64_t bytes, std::string reason,
                  bool expected) const;
@@ -123,7 +113,7 @@ Status TraceFile::Impl::ReadHeader() {
     const Status status = RingImage::Open(path, &image);
     if (!status.ok()) return status;
     header = image->AsFileHeader();
-    CollectRing(*image);
+    contents.CollectRing(*image);
     ring = std::move(image);
     scanned.read_bytes = scanned.file_bytes;
     return {};
@@ -171,7 +161,7 @@ void TraceFile::Impl::Scan() {
     while (walker.Next(&block)) {
       scanned.read_bytes += block.bytes;
       AddToRuns(block);
-      Collect(block);
+      contents.Collect(block);
     }
     std::stable_sort(runs.begin(), runs.end(),
                      [](const Run& a, const Run& b) { return a.first < b.first; });
@@ -181,6 +171,7 @@ void TraceFile::Impl::Scan() {
       next = std::max<std::uint64_t>(next, std::uint64_t{run.last} + 1);
     }
   }
+  scanned.ended = contents.ended;
   FinishSchema();
 }
 
@@ -198,80 +189,16 @@ void TraceFile::Impl::AddToRuns(const Block& block) {
   if (!pad) runs.back().last = sequence;
 }
 
-void TraceFile::Impl::Collect(const Block& block) {
-  const std::string_view text(reinterpret_cast<const char*>(block.payload.data()),
-                              block.payload.size());
-  switch (static_cast<BlockKind>(block.header.kind)) {
-    case BlockKind::kMeta:
-      return CollectMeta(text);
-    case BlockKind::kNames:
-      return CollectNames(text);
-    case BlockKind::kSchema:
-      schema.Add(text);
-      return;
-    case BlockKind::kEnd:
-      scanned.ended = true;
-      return;
-    case BlockKind::kEvents:
-      break;
-    default:
-      return;
-  }
-  if (text.size() < sizeof(RecordsHeader)) return;
-  RecordsHeader records;
-  std::memcpy(&records, text.data(), sizeof(records));
-  if (records.ring >= kMaxRings) return;
-  if (drained.size() <= records.ring) drained.resize(records.ring + 1);
-  const std::uint64_t end = records.ring_position + (text.size() - sizeof(records));
-  drained[records.ring] = std::max(drained[records.ring], end);
-}
-
-void TraceFile::Impl::CollectMeta(std::string_view payload) {
-  while (!payload.empty() && meta.size() < kMaxMetaPairs) {
-    const std::size_t key_end = payload.find('\0');
-    if (key_end == std::string_view::npos) return;
-    const std::string_view key = payload.substr(0, key_end);
-    payload.remove_prefix(key_end + 1);
-    const std::size_t value_end = payload.find('\0');
-    meta.insert_or_assign(std::string(key), std::string(payload.substr(0, value_end)));
-    if (value_end == std::string_view::npos) return;
-    payload.remove_prefix(value_end + 1);
-  }
-}
-
-void TraceFile::Impl::CollectNames(std::string_view payload) {
-  constexpr std::size_t kEntryBytes = sizeof(std::uint32_t) + sizeof(std::uint16_t);
-  while (payload.size() >= kEntryBytes && names.size() < kMaxNames) {
-    std::uint32_t id = 0;
-    std::uint16_t length = 0;
-    std::memcpy(&id, payload.data(), sizeof(id));
-    std::memcpy(&length, payload.data() + sizeof(id), sizeof(length));
-    payload.remove_prefix(kEntryBytes);
-    if (length > payload.size()) return;
-    names.try_emplace(id, payload.substr(0, length));
-    payload.remove_prefix(length);
-  }
-}
-
-void TraceFile::Impl::CollectRing(const RingImage& image) {
-  for (const RingName& name : image.Names()) names.try_emplace(name.id, name.text);
-  if (schema.events().empty()) schema.Add(image.SchemaText());
-  auto from_file = std::move(meta);
-  meta.clear();
-  CollectMeta(image.MetaText());
-  for (auto& [key, value] : from_file) meta.insert_or_assign(key, std::move(value));
-}
-
 void TraceFile::Impl::FinishSchema() {
-  if (schema.events().empty()) {
+  if (contents.schema.events().empty()) {
     std::string today(kMaxSchemaBytes, '\0');
     today.resize(WriteSchema(today.data(), today.size()));
-    schema.Add(today);
+    contents.schema.Add(today);
     AddDamage(&scanned, 0, 0, "no SCHEMA block: read with this build's catalogue", false);
   }
   layouts.assign(internal::kSizeByKind.size(), {});
   for (const CatalogueEvent& event : Catalogue()) {
-    const SchemaEvent* in_file = schema.Find(static_cast<EventKind>(event.id));
+    const SchemaEvent* in_file = contents.schema.Find(static_cast<EventKind>(event.id));
     if (in_file != nullptr) layouts[event.id] = RecordLayout(*in_file, event);
   }
 }
@@ -293,7 +220,7 @@ bool TraceFile::Impl::GiveRecords(const Block& block,
     std::uint16_t kind = 0;
     std::memcpy(&kind, rest.data() + at, sizeof(kind));
     view.kind = static_cast<EventKind>(kind);
-    const std::size_t bytes = schema.RecordBytes(kind);
+    const std::size_t bytes = contents.schema.RecordBytes(kind);
     return bytes <= rest.size() - at ? bytes : 0;
   };
   std::uint32_t count = 0;
@@ -326,8 +253,8 @@ void TraceFile::Impl::GiveSalvaged(const std::function<void(const EventView&)>& 
     if (RecordBytes(kind) == 0) ++result->unknown_events;
     on_event(view);
   };
-  const auto size_of = [this](std::uint16_t kind) { return schema.RecordBytes(kind); };
-  result->duplicate_bytes = ring->ReadRings(drained, size_of, give).duplicate_bytes;
+  const auto size_of = [this](std::uint16_t kind) { return contents.schema.RecordBytes(kind); };
+  result->duplicate_bytes = ring->ReadRings(contents.drained, size_of, give).duplicate_bytes;
   view.snapshot = true;
   ring->ReadBoard(size_of, give);
 }
@@ -355,7 +282,7 @@ Status TraceFile::AttachRing(const std::string& ring_path) {
   if (std::memcmp(theirs.file_id, impl_->header.file_id, sizeof(theirs.file_id)) != 0) {
     return Status::Error(ring_path + ": the ring file of another process, not of " + impl_->path);
   }
-  impl_->CollectRing(*image);
+  impl_->contents.CollectRing(*image);
   impl_->ring = std::move(image);
   return {};
 }
@@ -390,21 +317,22 @@ void TraceFile::DecodeByName(const EventView& view, void* out) const {
 
 const std::string& TraceFile::path() const { return impl_->path; }
 const FileHeader& TraceFile::header() const { return impl_->header; }
-const Schema& TraceFile::schema() const { return impl_->schema; }
+const Schema& TraceFile::schema() const { return impl_->contents.schema; }
 
 std::string_view TraceFile::meta(std::string_view key) const {
-  const auto found = impl_->meta.find(key);
-  return found == impl_->meta.end() ? std::string_view() : std::string_view(found->second);
+  const auto found = impl_->contents.meta.find(key);
+  return found == impl_->contents.meta.end() ? std::string_view() : std::string_view(found->second);
 }
 
 const std::map<std::string, std::string, std::less<>>& TraceFile::all_meta() const {
-  return impl_->meta;
+  return impl_->contents.meta;
 }
 
 std::string_view TraceFile::name(std::uint32_t id) const {
   if (id == 0) return "";
-  const auto found = impl_->names.find(id);
-  return found == impl_->names.end() ? std::string_view("?") : std::string_view(found->second);
+  const auto found = impl_->contents.names.find(id);
+  return found == impl_->contents.names.end() ? std::string_view("?")
+                                              : std::string_view(found->second);
 }
 
 }  // namespace chokepoint::trace

@@ -22,6 +22,7 @@ struct RecorderOptions {
   std::size_t ring_bytes = 1 << 20;  // per recording thread; power of two
   std::size_t max_rings = 64;        // threads that can record at once
   std::size_t board_slots = 0;  // operations that can be open at once; power of two; 0 = no board
+  std::size_t names_bytes = 512 * 1024;  // of all names together
   // Called on the drain thread for each record that was drained, and at the end of the bounded part
   // of the file to write totals with Emit-like `write(record, size, argument)`. Both may be null.
   void (*on_drained)(const void* record) noexcept = nullptr;
@@ -51,6 +52,10 @@ void Stop(int deadline_ms) noexcept;
 // Drains everything now (exec, tests). Bounded by `deadline_ms`. False when time ran out.
 bool Flush(int deadline_ms) noexcept;
 
+// In a child made by clone or _Fork, which run no handlers of pthread_atfork (fork does): the
+// parent's rings are let go. Cheap.
+void AfterForkInChild() noexcept;
+
 // Path of the trace file, "" while there is none. The memory stays valid for ever.
 const char* TracePath() noexcept;
 
@@ -63,6 +68,7 @@ struct ThreadRing {
   RingHeader* header = nullptr;  // null: this thread has no ring yet, or none can be had
   std::byte* data = nullptr;
   std::uint64_t cached_tail = 0;
+  std::uint32_t refused = 0;  // records dropped for want of a ring: it is not asked for each time
 };
 extern thread_local ThreadRing t_ring __attribute__((tls_model("initial-exec")));
 bool EmitSlow(const void* record,

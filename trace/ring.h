@@ -22,7 +22,7 @@ namespace chokepoint::trace {
 // In the ring file, followed by `capacity_bytes` of records. One cache line for each side.
 struct alignas(64) RingHeader {
   // Written by the owner at start, then constant.
-  std::atomic<std::uint32_t> thread;  // Linux thread id of the owner; 0 = free
+  std::atomic<std::uint32_t> thread;  // Linux thread id of the owner; 0 = changing hands
   std::uint32_t number;
   std::uint64_t capacity_bytes;  // power of two
   // Producer's line.
