@@ -2,53 +2,54 @@
 
 #include "tests/softgpu/cuda/settings.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 namespace {
 
-// Plain data, so that it outlives thread_local destructors: NCCL still makes runtime calls from exit handlers.
+// Plain data, so that it outlives thread_local destructors: NCCL still makes runtime calls from
+// exit handlers.
 struct ContextStack {
   static constexpr int kMaxDepth = 64;
-  Context *item[kMaxDepth];
+  Context* item[kMaxDepth];
   int depth;
 };
 thread_local ContextStack stack;
 
 }  // namespace
 
-Context *primaryContext(int device) {
-  static Context *const contexts = [] {
-    auto *all = new Context[kMaxDevices];
+Context* PrimaryContext(int device) {
+  static Context* const contexts = [] {
+    auto* all = new Context[kMaxDevices];
     for (int i = 0; i < kMaxDevices; i++) all[i].device = i;
     return all;
   }();
   return &contexts[device];
 }
 
-Context *newContext(int device, unsigned flags) {
-  auto *context = new Context;  // never freed: streams and events may still name it
+Context* NewContext(int device, unsigned flags) {
+  auto* context = new Context;  // never freed: streams and events may still name it
   context->device = device;
   context->flags = flags;
   return context;
 }
 
-Context *currentContext() { return stack.depth ? stack.item[stack.depth - 1] : nullptr; }
+Context* CurrentContext() { return stack.depth ? stack.item[stack.depth - 1] : nullptr; }
 
-Context *currentOrPrimaryContext() {
-  if (!currentContext()) setCurrentContext(primaryContext(0));
-  return currentContext();
+Context* CurrentOrPrimaryContext() {
+  if (!CurrentContext()) SetCurrentContext(PrimaryContext(0));
+  return CurrentContext();
 }
 
-void setCurrentContext(Context *context) {
+void SetCurrentContext(Context* context) {
   if (stack.depth) stack.depth--;
-  if (context) pushContext(context);
+  if (context) PushContext(context);
 }
 
-bool pushContext(Context *context) {
+bool PushContext(Context* context) {
   if (stack.depth == ContextStack::kMaxDepth) return false;
   stack.item[stack.depth++] = context;
   return true;
 }
 
-Context *popContext() { return stack.depth ? stack.item[--stack.depth] : nullptr; }
+Context* PopContext() { return stack.depth ? stack.item[--stack.depth] : nullptr; }
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

@@ -6,7 +6,7 @@
 
 #include "tests/softgpu/cuda/cuda_types.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 
 class Stream;
 
@@ -14,18 +14,19 @@ struct Context {
   int device = 0;
   unsigned flags = 0;
   std::mutex mutex;
-  std::shared_ptr<Stream> nullStream;
+  std::shared_ptr<Stream> null_stream;
   std::vector<std::weak_ptr<Stream>> streams;
 };
 
-Context *primaryContext(int device);
-Context *newContext(int device, unsigned flags);
+Context* PrimaryContext(int device);
+Context* NewContext(int device, unsigned flags);
 // The calling thread's context; NULL if it has not used CUDA yet.
-Context *currentContext();
-// The same, but the primary context of device 0 becomes current if there was none: the runtime's rule.
-Context *currentOrPrimaryContext();
-void setCurrentContext(Context *context);
-bool pushContext(Context *context);
-Context *popContext();
+Context* CurrentContext();
+// The same, but the primary context of device 0 becomes current if there was none: the runtime's
+// rule.
+Context* CurrentOrPrimaryContext();
+void SetCurrentContext(Context* context);
+bool PushContext(Context* context);
+Context* PopContext();
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

@@ -6,48 +6,49 @@
 #include "tests/softgpu/cuda/memory.h"
 #include "tests/softgpu/cuda/stream.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 
-// CUDA's rules for pageable memory: such a source is read before the call returns, such a destination is written
-// before it.  NCCL relies on this: it copies from variables on the stack.
-Error copyAsync(void *to, const void *from, size_t bytes, StreamHandle handle) {
-  auto stream = streamFromHandle(handle);
+// CUDA's rules for pageable memory: such a source is read before the call returns, such a
+// destination is written before it.  NCCL relies on this: it copies from variables on the stack.
+Error CopyAsync(void* to, const void* from, size_t bytes, StreamHandle handle) {
+  auto stream = StreamFromHandle(handle);
   if (!stream) return kInvalidHandle;
   if (!bytes) return kSuccess;
-  if (!findAllocation(from)) {
-    auto staged = std::make_shared<std::vector<char>>((const char *)from, (const char *)from + bytes);
-    enqueue(stream, [=] { memcpy(to, staged->data(), bytes); });
+  if (!FindAllocation(from)) {
+    auto staged = std::make_shared<std::vector<char>>(static_cast<const char*>(from),
+                                                      static_cast<const char*>(from) + bytes);
+    Enqueue(stream, [=] { memcpy(to, staged->data(), bytes); });
     return kSuccess;
   }
-  uint64_t ticket = enqueue(stream, [=] { memmove(to, from, bytes); });
-  if (!findAllocation(to)) stream->wait(ticket);
+  uint64_t ticket = Enqueue(stream, [=] { memmove(to, from, bytes); });
+  if (!FindAllocation(to)) stream->Wait(ticket);
   return kSuccess;
 }
 
-Error copySync(void *to, const void *from, size_t bytes) {
-  auto stream = streamFromHandle(nullptr);
-  if (bytes) stream->wait(enqueue(stream, [=] { memmove(to, from, bytes); }));
+Error CopySync(void* to, const void* from, size_t bytes) {
+  auto stream = StreamFromHandle(nullptr);
+  if (bytes) stream->Wait(Enqueue(stream, [=] { memmove(to, from, bytes); }));
   return kSuccess;
 }
 
-Error fillAsync(void *to, int byte, size_t bytes, StreamHandle handle) {
-  auto stream = streamFromHandle(handle);
+Error FillAsync(void* to, int byte, size_t bytes, StreamHandle handle) {
+  auto stream = StreamFromHandle(handle);
   if (!stream) return kInvalidHandle;
-  if (bytes) enqueue(stream, [=] { memset(to, byte, bytes); });
+  if (bytes) Enqueue(stream, [=] { memset(to, byte, bytes); });
   return kSuccess;
 }
 
-Error fillSync(void *to, int byte, size_t bytes) {
-  auto stream = streamFromHandle(nullptr);
-  if (bytes) stream->wait(enqueue(stream, [=] { memset(to, byte, bytes); }));
+Error FillSync(void* to, int byte, size_t bytes) {
+  auto stream = StreamFromHandle(nullptr);
+  if (bytes) stream->Wait(Enqueue(stream, [=] { memset(to, byte, bytes); }));
   return kSuccess;
 }
 
-Error callHostFunction(StreamHandle handle, HostFunction function, void *argument) {
-  auto stream = streamFromHandle(handle);
+Error CallHostFunction(StreamHandle handle, HostFunction function, void* argument) {
+  auto stream = StreamFromHandle(handle);
   if (!stream) return kInvalidHandle;
-  enqueue(stream, [=] { function(argument); });
+  Enqueue(stream, [=] { function(argument); });
   return kSuccess;
 }
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

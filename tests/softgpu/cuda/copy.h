@@ -4,12 +4,12 @@
 
 #include "tests/softgpu/cuda/cuda_types.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 
-Error copyAsync(void *to, const void *from, size_t bytes, StreamHandle stream);
-Error copySync(void *to, const void *from, size_t bytes);
-Error fillAsync(void *to, int byte, size_t bytes, StreamHandle stream);
-Error fillSync(void *to, int byte, size_t bytes);
-Error callHostFunction(StreamHandle stream, HostFunction function, void *argument);
+Error CopyAsync(void* to, const void* from, size_t bytes, StreamHandle stream);
+Error CopySync(void* to, const void* from, size_t bytes);
+Error FillAsync(void* to, int byte, size_t bytes, StreamHandle stream);
+Error FillSync(void* to, int byte, size_t bytes);
+Error CallHostFunction(StreamHandle stream, HostFunction function, void* argument);
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

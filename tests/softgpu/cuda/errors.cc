@@ -1,21 +1,21 @@
 #include "tests/softgpu/cuda/errors.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 
-static thread_local Error lastError = kSuccess;
+static thread_local Error last_error = kSuccess;
 
-Error noted(Error error) {
-  if (error != kSuccess && error != kNotReady) lastError = error;
+Error Noted(Error error) {
+  if (error != kSuccess && error != kNotReady) last_error = error;
   return error;
 }
 
-Error takeLastError() {
-  Error error = lastError;
-  lastError = kSuccess;
+Error TakeLastError() {
+  Error error = last_error;
+  last_error = kSuccess;
   return error;
 }
 
-Error peekLastError() { return lastError; }
+Error PeekLastError() { return last_error; }
 
 static const struct {
   Error error;
@@ -29,7 +29,8 @@ static const struct {
     {kNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {kInvalidContext, "cudaErrorDeviceUninitialized", "invalid device context"},
-    {kPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported", "peer access is not supported between these two devices"},
+    {kPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported",
+     "peer access is not supported between these two devices"},
     {kInvalidHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {kNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
     {kNotReady, "cudaErrorNotReady", "device not ready"},
@@ -37,16 +38,16 @@ static const struct {
     {kNotSupported, "cudaErrorNotSupported", "operation not supported (by softgpu)"},
 };
 
-const char *errorName(Error error) {
-  for (auto &e : kErrors)
+const char* ErrorName(Error error) {
+  for (auto& e : kErrors)
     if (e.error == error) return e.name;
   return "unrecognized error code";
 }
 
-const char *errorText(Error error) {
-  for (auto &e : kErrors)
+const char* ErrorText(Error error) {
+  for (auto& e : kErrors)
     if (e.error == error) return e.text;
   return "unrecognized error code";
 }
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

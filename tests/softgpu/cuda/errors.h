@@ -2,13 +2,13 @@
 #pragma once
 #include "tests/softgpu/cuda/cuda_types.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 
 // Remembers an error of a runtime call for cudaGetLastError, and returns it.
-Error noted(Error error);
-Error takeLastError();
-Error peekLastError();
-const char *errorName(Error error);
-const char *errorText(Error error);
+Error Noted(Error error);
+Error TakeLastError();
+Error PeekLastError();
+const char* ErrorName(Error error);
+const char* ErrorText(Error error);
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

@@ -6,89 +6,89 @@
 #include "tests/softgpu/cuda/handles.h"
 #include "tests/softgpu/cuda/stream.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 namespace {
 
 struct Record {  // one recording of an event
   std::shared_ptr<Stream> stream;
   uint64_t ticket = 0;
   std::atomic<double> milliseconds{0};
-  bool done() const { return stream->done(ticket); }
+  bool Done() const { return stream->Done(ticket); }
 };
 
 struct Event {
   std::mutex mutex;
   std::shared_ptr<Record> last;
-  std::shared_ptr<Record> lastRecord() {
+  std::shared_ptr<Record> LastRecord() {
     std::lock_guard<std::mutex> lock(mutex);
     return last;
   }
 };
 
-HandleMap<Event> &events() {
-  static auto *const map = new HandleMap<Event>;
+HandleMap<Event>& Events() {
+  static auto* const map = new HandleMap<Event>;
   return *map;
 }
 
-double nowMilliseconds() {
+double NowMilliseconds() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
 }
 
 }  // namespace
 
-Error createEvent(EventHandle *out) {
-  *out = events().add(std::make_shared<Event>());
+Error CreateEvent(EventHandle* out) {
+  *out = Events().Add(std::make_shared<Event>());
   return kSuccess;
 }
 
-Error destroyEvent(EventHandle event) { return events().remove(event) ? kSuccess : kInvalidHandle; }
+Error DestroyEvent(EventHandle event) { return Events().Remove(event) ? kSuccess : kInvalidHandle; }
 
-Error recordEvent(EventHandle handle, StreamHandle streamHandle) {
-  auto event = events().get(handle);
-  auto stream = streamFromHandle(streamHandle);
+Error RecordEvent(EventHandle handle, StreamHandle stream_handle) {
+  auto event = Events().Get(handle);
+  auto stream = StreamFromHandle(stream_handle);
   if (!event || !stream) return kInvalidHandle;
   auto record = std::make_shared<Record>();
   record->stream = stream;
   std::lock_guard<std::mutex> lock(event->mutex);
-  record->ticket = enqueue(stream, [record] { record->milliseconds = nowMilliseconds(); });
+  record->ticket = Enqueue(stream, [record] { record->milliseconds = NowMilliseconds(); });
   event->last = record;
   return kSuccess;
 }
 
-Error queryEvent(EventHandle handle) {
-  auto event = events().get(handle);
+Error QueryEvent(EventHandle handle) {
+  auto event = Events().Get(handle);
   if (!event) return kInvalidHandle;
-  auto record = event->lastRecord();
-  return !record || record->done() ? kSuccess : kNotReady;
+  auto record = event->LastRecord();
+  return !record || record->Done() ? kSuccess : kNotReady;
 }
 
-Error synchronizeEvent(EventHandle handle) {
-  auto event = events().get(handle);
+Error SynchronizeEvent(EventHandle handle) {
+  auto event = Events().Get(handle);
   if (!event) return kInvalidHandle;
-  if (auto record = event->lastRecord()) record->stream->wait(record->ticket);
+  if (auto record = event->LastRecord()) record->stream->Wait(record->ticket);
   return kSuccess;
 }
 
-Error elapsedTime(float *milliseconds, EventHandle beginHandle, EventHandle endHandle) {
-  auto begin = events().get(beginHandle), end = events().get(endHandle);
+Error ElapsedTime(float* milliseconds, EventHandle begin_handle, EventHandle end_handle) {
+  auto begin = Events().Get(begin_handle), end = Events().Get(end_handle);
   if (!begin || !end) return kInvalidHandle;
-  auto first = begin->lastRecord(), second = end->lastRecord();
+  auto first = begin->LastRecord(), second = end->LastRecord();
   if (!first || !second) return kInvalidHandle;
-  if (!first->done() || !second->done()) return kNotReady;
-  *milliseconds = (float)(second->milliseconds - first->milliseconds);
+  if (!first->Done() || !second->Done()) return kNotReady;
+  *milliseconds = static_cast<float>(second->milliseconds - first->milliseconds);
   return kSuccess;
 }
 
-Error streamWaitEvent(StreamHandle streamHandle, EventHandle handle) {
-  auto event = events().get(handle);
-  auto stream = streamFromHandle(streamHandle);
+Error StreamWaitEvent(StreamHandle stream_handle, EventHandle handle) {
+  auto event = Events().Get(handle);
+  auto stream = StreamFromHandle(stream_handle);
   if (!event || !stream) return kInvalidHandle;
-  auto record = event->lastRecord();
-  if (record && record->stream != stream && !record->done())
-    enqueue(stream, [record] { record->stream->wait(record->ticket); });
+  auto record = event->LastRecord();
+  if (record && record->stream != stream && !record->Done())
+    Enqueue(stream, [record] { record->stream->Wait(record->ticket); });
   return kSuccess;
 }
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

@@ -2,14 +2,14 @@
 #pragma once
 #include "tests/softgpu/cuda/cuda_types.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 
-Error createEvent(EventHandle *out);
-Error destroyEvent(EventHandle event);
-Error recordEvent(EventHandle event, StreamHandle stream);
-Error queryEvent(EventHandle event);
-Error synchronizeEvent(EventHandle event);
-Error elapsedTime(float *milliseconds, EventHandle begin, EventHandle end);
-Error streamWaitEvent(StreamHandle stream, EventHandle event);
+Error CreateEvent(EventHandle* out);
+Error DestroyEvent(EventHandle event);
+Error RecordEvent(EventHandle event, StreamHandle stream);
+Error QueryEvent(EventHandle event);
+Error SynchronizeEvent(EventHandle event);
+Error ElapsedTime(float* milliseconds, EventHandle begin, EventHandle end);
+Error StreamWaitEvent(StreamHandle stream, EventHandle event);
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

@@ -4,28 +4,28 @@
 
 #include "tests/softgpu/cuda/cuda_types.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 
 struct Kernel {
   std::string name;
-  bool isNccl = false;      // the emulator can run it
+  bool is_nccl = false;  // the emulator can run it
 };
 
 // What __cudaRegisterFunction tells.
-void registerKernel(const void *hostFunction, const char *name);
+void RegisterKernel(const void* host_function, const char* name);
 // The code between these addresses was unloaded.
-void forgetKernels(const void *begin, const void *end);
+void ForgetKernels(const void* begin, const void* end);
 // The kernel that a host function stands for; NULL if its name cannot be found out.
-Kernel *kernelOf(const void *hostFunction);
+Kernel* KernelOf(const void* host_function);
 
 struct Launch {
   Dim3 grid, block;
   StreamHandle stream = nullptr;
-  void **parameters = nullptr;  // one pointer per parameter, or
-  void **extra = nullptr;       // kLaunchParamBufferPointer etc.
-  LaunchAttribute *attributes = nullptr;
-  unsigned attributeCount = 0;
+  void** parameters = nullptr;  // one pointer per parameter, or
+  void** extra = nullptr;       // kLaunchParamBufferPointer etc.
+  LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
 };
-Error launchKernel(Kernel *kernel, const Launch &launch);
+Error LaunchKernel(Kernel* kernel, const Launch& launch);
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

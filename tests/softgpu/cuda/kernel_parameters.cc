@@ -1,15 +1,16 @@
 #include "tests/softgpu/cuda/kernel_parameters.h"
 
+#include <cxxabi.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 namespace {
 
 // The text between a function's outermost last parentheses: "f<g(int)>(A, B)" -> "A, B".
-bool parameterList(const std::string &demangled, std::string *out) {
+bool ParameterList(const std::string& demangled, std::string* out) {
   size_t close = demangled.rfind(')');
   if (close == std::string::npos) return false;
   int depth = 0;
@@ -24,8 +25,8 @@ bool parameterList(const std::string &demangled, std::string *out) {
 }
 
 // 0 if the type is none of those that NCCL's kernels have.
-size_t typeSize(const std::string &type) {
-  auto has = [&](const char *word) { return type.find(word) != std::string::npos; };
+size_t TypeSize(const std::string& type) {
+  auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
   unsigned long bytes = 0;
   if (has("*") || has("long")) return 8;
   if (sscanf(type.c_str(), " ncclDevKernelArgsStorage<%lu", &bytes) == 1) return bytes;
@@ -34,14 +35,14 @@ size_t typeSize(const std::string &type) {
   return 0;
 }
 
-bool parameterSizes(const std::string &kernelName, std::vector<size_t> *sizes) {
-  size_t start = kernelName.find("_Z");  // kernels of static functions have a prefix in front
+bool ParameterSizes(const std::string& kernel_name, std::vector<size_t>* sizes) {
+  size_t start = kernel_name.find("_Z");  // kernels of static functions have a prefix in front
   if (start == std::string::npos) return false;
   int status = 0;
-  char *text = abi::__cxa_demangle(kernelName.c_str() + start, nullptr, nullptr, &status);
+  char* text = abi::__cxa_demangle(kernel_name.c_str() + start, nullptr, nullptr, &status);
   if (!text) return false;
   std::string list, one;
-  bool found = parameterList(text, &list);
+  bool found = ParameterList(text, &list);
   free(text);
   if (!found) return false;
   int depth = 0;
@@ -52,7 +53,7 @@ bool parameterSizes(const std::string &kernelName, std::vector<size_t> *sizes) {
       one += c;
       continue;
     }
-    sizes->push_back(typeSize(one));
+    sizes->push_back(TypeSize(one));
     if (!sizes->back()) return false;
     one.clear();
   }
@@ -61,22 +62,26 @@ bool parameterSizes(const std::string &kernelName, std::vector<size_t> *sizes) {
 
 }  // namespace
 
-Error packedParameters(void **extra, std::vector<char> *out) {
-  const char *buffer = nullptr;
+Error PackedParameters(void** extra, std::vector<char>* out) {
+  const char* buffer = nullptr;
   size_t size = 0;
-  for (void **e = extra; *e != kLaunchParamEnd; e += 2) {
-    if (*e == kLaunchParamBufferPointer) buffer = (const char *)e[1];
-    else if (*e == kLaunchParamBufferSize) size = *(const size_t *)e[1];
-    else return kInvalidValue;
+  for (void** e = extra; *e != kLaunchParamEnd; e += 2) {
+    if (*e == kLaunchParamBufferPointer) {
+      buffer = static_cast<const char*>(e[1]);
+    } else if (*e == kLaunchParamBufferSize) {
+      size = *static_cast<const size_t*>(e[1]);
+    } else {
+      return kInvalidValue;
+    }
   }
   if (!buffer) return kInvalidValue;
   out->assign(buffer, buffer + size);
   return kSuccess;
 }
 
-Error packParameters(const std::string &kernelName, void **parameters, std::vector<char> *out) {
+Error PackParameters(const std::string& kernel_name, void** parameters, std::vector<char>* out) {
   std::vector<size_t> sizes;
-  if (!parameters || !parameterSizes(kernelName, &sizes)) return kNotSupported;
+  if (!parameters || !ParameterSizes(kernel_name, &sizes)) return kNotSupported;
   for (size_t i = 0; i < sizes.size(); i++) {
     size_t align = sizes[i] > 8 ? 16 : sizes[i];
     size_t at = (out->size() + align - 1) / align * align;
@@ -86,4 +91,4 @@ Error packParameters(const std::string &kernelName, void **parameters, std::vect
   return kSuccess;
 }
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

@@ -5,11 +5,11 @@
 
 #include "tests/softgpu/cuda/cuda_types.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 
 // From the driver's `extra` argument, which names such a buffer.
-Error packedParameters(void **extra, std::vector<char> *out);
+Error PackedParameters(void** extra, std::vector<char>* out);
 // From one pointer per parameter.  The sizes are read from the kernel's mangled name.
-Error packParameters(const std::string &kernelName, void **parameters, std::vector<char> *out);
+Error PackParameters(const std::string& kernel_name, void** parameters, std::vector<char>* out);
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

@@ -1,50 +1,53 @@
 #include "tests/softgpu/cuda/log.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
 #include <set>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "tests/softgpu/cuda/settings.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 namespace {
 
 // A single write, so that lines of several processes do not mix.
-void writeLine(const char *format, va_list arguments) {
+void WriteLine(const char* format, va_list arguments) {
   char line[1024];
-  int n = snprintf(line, sizeof line, "[softgpu %d:%ld] ", (int)getpid(), (long)syscall(SYS_gettid));
-  n += vsnprintf(line + n, sizeof line - n, format, arguments);
-  if (n > (int)sizeof line - 2) n = sizeof line - 2;
-  line[n++] = '\n';
-  (void)!write(STDERR_FILENO, line, n);
+  const int head = snprintf(line, sizeof line, "[softgpu %d:%ld] ", getpid(), syscall(SYS_gettid));
+  auto length = static_cast<size_t>(head);
+  const int tail = vsnprintf(line + length, sizeof line - length, format, arguments);
+  length = std::min(length + static_cast<size_t>(tail), sizeof line - 2);
+  line[length++] = '\n';
+  (void)!write(STDERR_FILENO, line, length);
 }
 
 }  // namespace
 
-void logLine(int level, const char *format, ...) {
-  if (settings().logLevel < level) return;
+void LogLine(int level, const char* format, ...) {
+  if (GetSettings().log_level < level) return;
   va_list arguments;
   va_start(arguments, format);
-  writeLine(format, arguments);
+  WriteLine(format, arguments);
   va_end(arguments);
 }
 
-void fatal(const char *format, ...) {
+void Fatal(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  writeLine(format, arguments);
+  WriteLine(format, arguments);
   va_end(arguments);
   _exit(kFatalExitStatus);
 }
 
-bool firstTime(const std::string &text) {
-  static auto *mutex = new std::mutex;
-  static auto *seen = new std::set<std::string>;
+bool FirstTime(const std::string& text) {
+  static auto* mutex = new std::mutex;
+  static auto* seen = new std::set<std::string>;
   std::lock_guard<std::mutex> lock(*mutex);
   return seen->insert(text).second;
 }
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

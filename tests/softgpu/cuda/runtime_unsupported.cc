@@ -1,9 +1,10 @@
-// CUDA runtime: the public functions that softgpu does not implement.  They are here so that programs which name them can
-// start; called, each reports its name and returns cudaErrorNotSupported.
-#include "tests/softgpu/redirect/entry_points.h"
+// CUDA runtime: the public functions that softgpu does not implement.  They are here so that
+// programs which name them can start; called, each reports its name and returns
+// cudaErrorNotSupported.
 #include "tests/softgpu/cuda/errors.h"
+#include "tests/softgpu/redirect/entry_points.h"
 
-using namespace softgpu;
+using namespace chokepoint::softgpu;
 
 // clang-format off
 #define UNSUPPORTED_FUNCTIONS(X) \
@@ -92,5 +93,5 @@ using namespace softgpu;
 // clang-format on
 
 #define DEFINE_UNSUPPORTED(name) \
-  extern "C" SOFTGPU_EXPORT Error name() { return noted(reportUnsupported(#name)); }
+  extern "C" SOFTGPU_EXPORT Error name() { return Noted(ReportUnsupported(#name)); }
 UNSUPPORTED_FUNCTIONS(DEFINE_UNSUPPORTED)

@@ -10,28 +10,29 @@
 #include "tests/softgpu/cuda/context.h"
 #include "tests/softgpu/cuda/cuda_types.h"
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 
-// Work is numbered; "ticket n is done" is the only notion of completion, so an event is just (stream, ticket).
+// Work is numbered; "ticket n is done" is the only notion of completion, so an event is just
+// (stream, ticket).
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   using Work = std::function<void()>;
-  static std::shared_ptr<Stream> create(Context *context, unsigned flags, int priority);
+  static std::shared_ptr<Stream> Create(Context* context, unsigned flags, int priority);
 
-  uint64_t submit(Work work);
-  void wait(uint64_t ticket);
-  bool done(uint64_t ticket);
-  uint64_t lastTicket();
-  void retire();  // the worker ends once the queue is empty
+  uint64_t Submit(Work work);
+  void Wait(uint64_t ticket);
+  bool Done(uint64_t ticket);
+  uint64_t LastTicket();
+  void Retire();  // the worker ends once the queue is empty
 
-  Context *const context;
+  Context* const context;
   const unsigned flags;
   const int priority;
   const uint64_t id;
 
  private:
-  Stream(Context *context, unsigned flags, int priority);
-  void run();
+  Stream(Context* context, unsigned flags, int priority);
+  void Run();
 
   std::mutex mutex_;
   std::condition_variable wake_, finished_;
@@ -41,14 +42,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
 };
 
 // Handles 0, 1 and 2 (NULL, legacy, per-thread) all mean the current context's NULL stream.
-std::shared_ptr<Stream> streamFromHandle(StreamHandle handle);
+std::shared_ptr<Stream> StreamFromHandle(StreamHandle handle);
 // Submits with the NULL stream's rule: it waits for all blocking streams, and they wait for it.
-uint64_t enqueue(const std::shared_ptr<Stream> &stream, Stream::Work work);
+uint64_t Enqueue(const std::shared_ptr<Stream>& stream, Stream::Work work);
 
-Error createStream(StreamHandle *out, unsigned flags, int priority);
-Error destroyStream(StreamHandle handle);
-Error synchronizeStream(StreamHandle handle);
-Error queryStream(StreamHandle handle);
-Error synchronizeContext(Context *context);
+Error CreateStream(StreamHandle* out, unsigned flags, int priority);
+Error DestroyStream(StreamHandle handle);
+Error SynchronizeStream(StreamHandle handle);
+Error QueryStream(StreamHandle handle);
+Error SynchronizeContext(Context* context);
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu

@@ -1,88 +1,108 @@
-// State of one emulated thread block (= one channel of one launch).
+// One launch of a kernel (a grid) and one of its thread blocks, which works on one channel.
+// It must not contain any algorithm.
 #pragma once
-#include <atomic>
+
 #include <cstdint>
-#include "tests/softgpu/emu/layout.h"
-#include "tests/softgpu/emu/functab.h"
+#include <functional>
+#include <vector>
+
+#include "tests/softgpu/emu/device_structs.h"
 #include "tests/softgpu/emu/fiber.h"
-#include "tests/softgpu/emu/reduce.h"
-namespace emu {
+#include "tests/softgpu/emu/function_table.h"
+#include "tests/softgpu/emu/layout.h"
 
-extern int gDebug;
+namespace chokepoint::softgpu::emu {
 
+// What all blocks of a launch share.
 struct Grid {
-  const Layout* lay; const std::vector<Func>* funcs;
-  const char* args; KernelArgs ka;
-  int rank, nRanks, nNodes, buffSizes[kNumProtos], p2pChunkSize; bool isAllNvlink;
-  volatile uint32_t* abortFlag; char* channels; int* rankToLocalRank; char *workStarted, *workCompleted; uint32_t* workConsumed;
+  const Layout* layout;
+  const std::vector<Function>* functions;
+  const char* args;
+  KernelArgs kernel_args;
+  int rank;
+  int ranks;
+  int buffer_sizes[kProtocols];
+  int p2p_chunk_size;
+  volatile uint32_t* abort_flag;
+  char* channels;
+  char* work_started;
+  char* work_completed;
+  uint32_t* work_consumed;
 };
 
 struct Block {
-  const Grid* g;
-  int blockIdx, channelId;
-  char* chan;  // ncclDevChannel
+  const Grid* grid;
+  int index;
+  int channel_id;
+  char* channel;  // the device's channel struct
   ChannelPeer** peers;
-  int ringPrev, ringNext, *ringRanks, ringIndex, treeUp, treeDown[3];
+  int ring_previous;
+  int ring_next;
+  int ring_index;
+  int* ring_ranks;  // in ring order, from this rank on
+  int tree_up;      // -1: none
+  int tree_down[3];
   bool aborted = false;
-  bool checkAbort() { if (!aborted && g->abortFlag && *g->abortFlag) aborted = true; return aborted; }
+
+  bool CheckAbort() {
+    aborted = aborted || (grid->abort_flag != nullptr && *grid->abort_flag != 0);
+    return aborted;
+  }
 };
 
-// Waits until *ptr + add >= want (a counter the other side advances). False if aborted.
-inline bool waitCounter(Block& b, const volatile uint64_t* ptr, uint64_t& cache, uint64_t add, uint64_t want, const char* what, int peer) {
-  if (cache + add >= want) return true;
-  Fiber* f = Scheduler::current()->self();
-  f->what = what; f->waitPtr = ptr; f->waitWant = want - add; f->peer = peer;
-  bool ok = waitUntil([&] { cache = __atomic_load_n(ptr, __ATOMIC_ACQUIRE); return cache + add >= want; }, [&] { return b.checkAbort(); });
-  f->waitPtr = nullptr; f->what = "?";
-  return ok;
+// How much a block's waiting tells when it gets stuck.
+class AwaitedNote {
+ public:
+  AwaitedNote(const char* what, const volatile uint64_t* word, uint64_t value, int peer)
+      : fiber_(Scheduler::Current()->self()) {
+    fiber_->awaited = what;
+    fiber_->awaited_word = word;
+    fiber_->awaited_value = value;
+    fiber_->peer = peer;
+  }
+  ~AwaitedNote() {
+    fiber_->awaited = "?";
+    fiber_->awaited_word = nullptr;
+  }
+  AwaitedNote(const AwaitedNote&) = delete;
+  AwaitedNote& operator=(const AwaitedNote&) = delete;
+
+ private:
+  Fiber* const fiber_;
+};
+
+// Waits for as long as the launch is not aborted; false if it is.
+template <class Holds>
+bool WaitInBlock(Block& block, Holds&& holds) {
+  return WaitUntil(holds, [&block] { return block.CheckAbort(); });
 }
 
-// ---- primitives: one per (group of) peers, one implementation per protocol
-enum Buf { kNone = -1, kIn = 0, kOut = 1 };
-
-struct PrimsArgs {
-  const int* recvPeers; int maxRecv; const int* sendPeers; int maxSend;
-  char *in, *out; Op op;
-  int connRecv = 0, connSend = 0;
-  int slicePerChunk = 1, stepPerSlice = 1;  // Simple only
-  int64_t stepSizeElts = 0;                 // Simple only; 0: from the buffer size
-  // registration (Simple only)
-  bool p2p = false, direct = false, sendIpc = false, recvIpc = false, sendNet = false, recvNet = false;
-  bool netOffload = false;
-  const Coll* coll = nullptr;
+// A counter that the other side advances, and what it was when last looked at.
+struct PeerCounter {
+  const volatile uint64_t* word = nullptr;
+  uint64_t seen = 0;
+  void Refresh() { seen = __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 };
 
-class Prims {
- public:
-  virtual ~Prims() {}
-  // Moves up to one chunk. Offsets and counts are in elements.
-  virtual void op(bool recv, bool send, Buf src, Buf dst, int64_t srcIx, int64_t dstIx, int64_t n, bool post,
-                  bool directRecv = false, bool directSend = false) = 0;
-  virtual void setPtrs(char* in, char* out) = 0;
-  virtual void finish() = 0;  // stores the steps for the next operation
+// Waits until the counter has reached `wanted`; false if aborted.
+inline bool WaitForCounter(Block& block, PeerCounter& counter, uint64_t wanted, const char* what,
+                           int peer) {
+  const auto reached = [&counter, wanted] {
+    // Not as "seen >= wanted": when a receiver's head is awaited, `wanted` begins below 0.
+    return static_cast<int64_t>(counter.seen - wanted) >= 0;
+  };
+  if (reached()) return true;
+  const AwaitedNote note(what, counter.word, wanted, peer);
+  return WaitInBlock(block, [&] {
+    counter.Refresh();
+    return reached();
+  });
+}
 
-  void send(int64_t i, int64_t n) { op(false, true, kIn, kNone, i, 0, n, false); }
-  void directSend(int64_t i, int64_t o, int64_t n) { op(false, true, kIn, kNone, i, o, n, false, false, true); }
-  void directSendFromOutput(int64_t o, int64_t n) { op(false, true, kOut, kNone, o, o, n, false, false, true); }
-  void directRecv(int64_t o, int64_t n) { op(true, false, kNone, kOut, o, o, n, false, true, false); }
-  void directCopySend(int64_t i, int64_t o, int64_t n) { op(false, true, kIn, kOut, i, o, n, false, false, true); }
-  void recvReduceSend(int64_t i, int64_t n) { op(true, true, kIn, kNone, i, 0, n, false); }
-  void directRecvReduceDirectSend(int64_t i, int64_t o, int64_t n) { op(true, true, kIn, kNone, i, o, n, false, true, true); }
-  void recvReduceCopy(int64_t i, int64_t o, int64_t n, bool post) { op(true, false, kIn, kOut, i, o, n, post); }
-  void directRecvReduceCopy(int64_t i, int64_t o, int64_t n, bool post) { op(true, false, kIn, kOut, i, o, n, post, true, false); }
-  void directRecvReduceCopyDirectSend(int64_t i, int64_t o, int64_t n, bool post) { op(true, true, kIn, kOut, i, o, n, post, true, true); }
-  void directRecvCopyDirectSend(int64_t i, int64_t o, int64_t n) { op(true, true, kNone, kOut, i, o, n, false, true, true); }
-};
+// Runs the parts as fibers side by side and waits for all of them; they end by themselves on abort.
+void RunSideBySide(std::vector<std::function<void()>> parts);
 
-std::unique_ptr<Prims> makePrims(Block& b, int proto, const PrimsArgs& a);
+constexpr int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t RoundUp(int64_t a, int64_t b) { return DivideUp(a, b) * b; }
 
-inline int64_t divUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-inline int64_t roundUp(int64_t a, int64_t b) { return divUp(a, b) * b; }
-
-// colls.cpp
-bool runColl(Block& b, const Func& f, const Coll& c);
-void runP2pBatch(Block& b, RawP2p* works, int n);
-void runBcastBatch(Block& b, int proto, RawBcast* works, int n);
-bool runParallel(Block& b, std::vector<std::function<void()>> parts);  // waits for all
-
-}  // namespace emu
+}  // namespace chokepoint::softgpu::emu

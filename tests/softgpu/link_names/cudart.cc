@@ -1,5 +1,5 @@
-// The names of the CUDA runtime functions that the programs of this folder call, for the linker only: never loaded.
-// It must not contain code that does anything.
+// The names of the CUDA runtime functions that the programs of this folder call, for the linker
+// only: never loaded. It must not contain code that does anything.
 #define LINK_NAME(name) \
   extern "C" void name() {}
 

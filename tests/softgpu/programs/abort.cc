@@ -1,5 +1,5 @@
-// abort: two ranks in one process, only one of which takes part in an all-reduce.  Its kernel waits for ever, until
-// ncclCommAbort ends it.
+// abort: two ranks in one process, only one of which takes part in an all-reduce.  Its kernel waits
+// for ever, until ncclCommAbort ends it.
 #include <cstdlib>
 
 #include "tests/softgpu/nccl_api.h"
@@ -15,7 +15,8 @@ int main() {
   NCCL_CHECK(ncclAllReduce(buffer, buffer, count, ncclFloat32, ncclSum, comms[0], stream));
   usleep(500000);
   int query = cudaStreamQuery(stream);
-  printf("abort: before: stream query %d (%s)\n", query, query == kCudaErrorNotReady ? "kernel waits, as it should" : "UNEXPECTED");
+  printf("abort: before: stream query %d (%s)\n", query,
+         query == kCudaErrorNotReady ? "kernel waits, as it should" : "UNEXPECTED");
   NCCL_CHECK(ncclCommAbort(comms[0]));
   CUDA_CHECK(cudaStreamSynchronize(stream));
   printf("abort: after ncclCommAbort: the kernel has ended\n");

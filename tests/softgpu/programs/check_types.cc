@@ -1,18 +1,19 @@
-// Compares softgpu's declarations with the headers of an installed CUDA toolkit.  Compiling it is the test.
-#include <cstdio>
-
+// Compares softgpu's declarations with the headers of an installed CUDA toolkit.  Compiling it is
+// the test.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+
+#include <cstdio>
 
 #include "tests/softgpu/cuda/cuda_types.h"
 #include "tests/softgpu/cuda/device_properties.h"
 
-using namespace softgpu;
+using namespace chokepoint::softgpu;
 
 #define SAME_VALUE(ours, theirs) static_assert((long)(ours) == (long)(theirs), #ours)
-#define SAME_PLACE(Ours, field, Theirs, theirField)                                                        \
-  static_assert(offsetof(Ours, field) == offsetof(Theirs, theirField), #field);                            \
-  static_assert(sizeof(((Ours *)0)->field) == sizeof(((Theirs *)0)->theirField), #field)
+#define SAME_PLACE(Ours, field, Theirs, their_field)                             \
+  static_assert(offsetof(Ours, field) == offsetof(Theirs, their_field), #field); \
+  static_assert(sizeof(((Ours*)0)->field) == sizeof(((Theirs*)0)->their_field), #field)
 // A leading part is enough where the library only writes that part.
 #define SAME_HEAD(Ours, Theirs) static_assert(sizeof(Ours) <= sizeof(Theirs), #Ours)
 
@@ -32,7 +33,8 @@ SAME_VALUE(kNotSupported, CUDA_ERROR_NOT_SUPPORTED);
 SAME_VALUE(kNotFound, CUDA_ERROR_NOT_FOUND);
 
 static_assert(sizeof(Dim3) == sizeof(dim3));
-static_assert(sizeof(LaunchAttribute) == sizeof(cudaLaunchAttribute) && sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
+static_assert(sizeof(LaunchAttribute) == sizeof(cudaLaunchAttribute) &&
+              sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
 SAME_PLACE(LaunchAttribute, value, cudaLaunchAttribute, val);
 SAME_VALUE(kLaunchAttributeLaunchCompletionEvent, cudaLaunchAttributeLaunchCompletionEvent);
 static_assert(sizeof(RuntimeLaunchConfig) == sizeof(cudaLaunchConfig_t));
@@ -40,30 +42,32 @@ SAME_PLACE(RuntimeLaunchConfig, grid, cudaLaunchConfig_t, gridDim);
 SAME_PLACE(RuntimeLaunchConfig, block, cudaLaunchConfig_t, blockDim);
 SAME_PLACE(RuntimeLaunchConfig, stream, cudaLaunchConfig_t, stream);
 SAME_PLACE(RuntimeLaunchConfig, attributes, cudaLaunchConfig_t, attrs);
-SAME_PLACE(RuntimeLaunchConfig, attributeCount, cudaLaunchConfig_t, numAttrs);
+SAME_PLACE(RuntimeLaunchConfig, attribute_count, cudaLaunchConfig_t, numAttrs);
 static_assert(sizeof(DriverLaunchConfig) == sizeof(CUlaunchConfig));
-SAME_PLACE(DriverLaunchConfig, gridX, CUlaunchConfig, gridDimX);
-SAME_PLACE(DriverLaunchConfig, blockX, CUlaunchConfig, blockDimX);
+SAME_PLACE(DriverLaunchConfig, grid_x, CUlaunchConfig, gridDimX);
+SAME_PLACE(DriverLaunchConfig, block_x, CUlaunchConfig, blockDimX);
 SAME_PLACE(DriverLaunchConfig, stream, CUlaunchConfig, hStream);
 SAME_PLACE(DriverLaunchConfig, attributes, CUlaunchConfig, attrs);
-SAME_PLACE(DriverLaunchConfig, attributeCount, CUlaunchConfig, numAttrs);
+SAME_PLACE(DriverLaunchConfig, attribute_count, CUlaunchConfig, numAttrs);
 
 SAME_HEAD(PointerAttributes, cudaPointerAttributes);
 SAME_PLACE(PointerAttributes, type, cudaPointerAttributes, type);
 SAME_PLACE(PointerAttributes, device, cudaPointerAttributes, device);
-SAME_PLACE(PointerAttributes, devicePointer, cudaPointerAttributes, devicePointer);
-SAME_PLACE(PointerAttributes, hostPointer, cudaPointerAttributes, hostPointer);
+SAME_PLACE(PointerAttributes, device_pointer, cudaPointerAttributes, devicePointer);
+SAME_PLACE(PointerAttributes, host_pointer, cudaPointerAttributes, hostPointer);
 SAME_VALUE(kMemoryHost, cudaMemoryTypeHost);
 SAME_VALUE(kMemoryDevice, cudaMemoryTypeDevice);
 SAME_VALUE(kMemoryManaged, cudaMemoryTypeManaged);
 SAME_VALUE(kMemoryHost, CU_MEMORYTYPE_HOST);
 SAME_VALUE(kMemoryDevice, CU_MEMORYTYPE_DEVICE);
 SAME_HEAD(FunctionAttributes, cudaFuncAttributes);
-SAME_PLACE(FunctionAttributes, maxThreadsPerBlock, cudaFuncAttributes, maxThreadsPerBlock);
-SAME_PLACE(FunctionAttributes, numRegs, cudaFuncAttributes, numRegs);
-SAME_PLACE(FunctionAttributes, preferredShmemCarveout, cudaFuncAttributes, preferredShmemCarveout);
+SAME_PLACE(FunctionAttributes, max_threads_per_block, cudaFuncAttributes, maxThreadsPerBlock);
+SAME_PLACE(FunctionAttributes, num_regs, cudaFuncAttributes, numRegs);
+SAME_PLACE(FunctionAttributes, preferred_shmem_carveout, cudaFuncAttributes,
+           preferredShmemCarveout);
 SAME_HEAD(PoolProperties, cudaMemPoolProps);
-static_assert(offsetof(PoolProperties, locationId) == offsetof(cudaMemPoolProps, location) + offsetof(cudaMemLocation, id));
+static_assert(offsetof(PoolProperties, locationId) ==
+              offsetof(cudaMemPoolProps, location) + offsetof(cudaMemLocation, id));
 static_assert(sizeof(IpcMemoryHandle) == sizeof(cudaIpcMemHandle_t));
 static_assert(sizeof(Uuid) == sizeof(CUuuid));
 SAME_VALUE(kStreamNonBlocking, cudaStreamNonBlocking);

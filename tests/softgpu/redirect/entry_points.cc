@@ -6,40 +6,45 @@
 #include "tests/softgpu/cuda/log.h"
 
 // Made by the linker for sections whose name is a C identifier.
-extern __attribute__((visibility("hidden"))) softgpu_runtime_entry __start_softgpu_runtime[], __stop_softgpu_runtime[];
-extern __attribute__((visibility("hidden"))) softgpu_driver_entry __start_softgpu_driver[], __stop_softgpu_driver[];
+extern __attribute__((visibility("hidden"))) softgpu_runtime_entry __start_softgpu_runtime[],
+    __stop_softgpu_runtime[];
+extern __attribute__((visibility("hidden"))) softgpu_driver_entry __start_softgpu_driver[],
+    __stop_softgpu_driver[];
 
-namespace softgpu {
+namespace chokepoint::softgpu {
 namespace {
 
-void *exactRuntimeFunction(const char *name, size_t length) {
-  for (auto *e = __start_softgpu_runtime; e != __stop_softgpu_runtime; e++)
+void* ExactRuntimeFunction(const char* name, size_t length) {
+  for (auto* e = __start_softgpu_runtime; e != __stop_softgpu_runtime; e++)
     if (strlen(e->name) == length && !memcmp(e->name, name, length)) return e->function;
   return nullptr;
 }
 
 }  // namespace
 
-// cudaX_ptsz and cudaX_ptds are cudaX with the per-thread default stream, which softgpu does not tell from the NULL
-// stream.
-void *findRuntimeFunction(const char *name) {
+// cudaX_ptsz and cudaX_ptds are cudaX with the per-thread default stream, which softgpu does not
+// tell from the NULL stream.
+void* FindRuntimeFunction(const char* name) {
   size_t length = strlen(name);
-  if (void *function = exactRuntimeFunction(name, length)) return function;
+  if (void* function = ExactRuntimeFunction(name, length)) return function;
   if (length > 5 && (!strcmp(name + length - 5, "_ptsz") || !strcmp(name + length - 5, "_ptds")))
-    return exactRuntimeFunction(name, length - 5);
+    return ExactRuntimeFunction(name, length - 5);
   return nullptr;
 }
 
-void *findDriverFunction(const char *name, int version) {
-  softgpu_driver_entry *best = nullptr;
-  for (auto *e = __start_softgpu_driver; e != __stop_softgpu_driver; e++)
-    if (!strcmp(e->name, name) && e->version <= version && (!best || e->version > best->version)) best = e;
+void* FindDriverFunction(const char* name, int version) {
+  softgpu_driver_entry* best = nullptr;
+  for (auto* e = __start_softgpu_driver; e != __stop_softgpu_driver; e++) {
+    if (!strcmp(e->name, name) && e->version <= version && (!best || e->version > best->version))
+      best = e;
+  }
   return best ? best->function : nullptr;
 }
 
-Error reportUnsupported(const char *name) {
-  if (firstTime(std::string("unsupported ") + name)) logLine(1, "%s was called: softgpu does not implement it", name);
+Error ReportUnsupported(const char* name) {
+  if (FirstTime(std::string("unsupported ") + name))
+    LogLine(1, "%s was called: softgpu does not implement it", name);
   return kNotSupported;
 }
 
-}  // namespace softgpu
+}  // namespace chokepoint::softgpu
