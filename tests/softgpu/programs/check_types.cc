@@ -66,7 +66,7 @@ SAME_PLACE(FunctionAttributes, num_regs, cudaFuncAttributes, numRegs);
 SAME_PLACE(FunctionAttributes, preferred_shmem_carveout, cudaFuncAttributes,
            preferredShmemCarveout);
 SAME_HEAD(PoolProperties, cudaMemPoolProps);
-static_assert(offsetof(PoolProperties, locationId) ==
+static_assert(offsetof(PoolProperties, location_id) ==
               offsetof(cudaMemPoolProps, location) + offsetof(cudaMemLocation, id));
 static_assert(sizeof(IpcMemoryHandle) == sizeof(cudaIpcMemHandle_t));
 static_assert(sizeof(Uuid) == sizeof(CUuuid));
