@@ -199,4 +199,10 @@ void NicReader::Refresh(const Round& round) noexcept {
   }
 }
 
+void NicReader::RepeatIdentities(const Sink& sink) const noexcept {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (nics_[i].index != 0) sink.Emit(nics_[i].identity);
+  }
+}
+
 }  // namespace chokepoint::counters

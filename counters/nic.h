@@ -32,6 +32,8 @@ class NicReader {
   void Sample(const Round& round) noexcept;
   // Identity: every ten seconds, recorded when it has changed.
   void Refresh(const Round& round) noexcept;
+  // Writes the identities again: the trace may have given up the old ones.
+  void RepeatIdentities(const Sink& sink) const noexcept;
   void Close(SysTree* tree) noexcept { file_.Close(tree); }
 
   std::size_t count() const noexcept { return count_; }

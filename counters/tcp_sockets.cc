@@ -167,6 +167,7 @@ void TcpSockets::Add(int fd, std::uint64_t cookie, const TcpInfo& info, std::uin
   connection.fd = fd;
   connection.cookie = cookie;
   connection.seen = true;
+  connection.identity = identity;
   connection.last = info;
   connection.info_bytes = info_bytes;
   connection.last_ticks = now_ticks;
@@ -307,6 +308,10 @@ void TcpSockets::SampleBusiest(std::uint64_t now_ticks) noexcept {
       Record(&connection, TcpSampleReason::kLossMoved);
     }
   }
+}
+
+void TcpSockets::RepeatIdentities() noexcept {
+  for (std::size_t i = 0; i < count_; ++i) sink_.Emit(connections_[i].identity);
 }
 
 void TcpSockets::SampleSlow(std::uint64_t now_ticks) noexcept {

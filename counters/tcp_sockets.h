@@ -33,6 +33,9 @@ class TcpSockets {
   // that has moved.
   void SampleSlow(std::uint64_t now_ticks) noexcept;
 
+  // Writes the identities again: the trace may have given up the old ones.
+  void RepeatIdentities() noexcept;
+
   TrafficClassifier* classifier() noexcept { return &classifier_; }
   std::size_t count() const noexcept { return count_; }
 
@@ -50,6 +53,7 @@ class TcpSockets {
     std::uint32_t info_bytes = 0;
     TcpInfo last;     // latest reading
     TcpInfo written;  // latest reading that is in the trace
+    trace::TcpConnection identity;
   };
 
   void Visit(int fd, std::uint64_t now_ticks) noexcept;
