@@ -26,8 +26,8 @@ bool HandOver(RingHeader* ring, std::uint32_t tid) noexcept {
   return true;
 }
 
-// A ring whose thread has ended. Its records need not have been drained.
-RingHeader* TakeRing(std::uint32_t tid) noexcept {
+// A ring whose thread has ended and that has at most `used_bytes` not yet drained.
+RingHeader* TakeRing(std::uint32_t tid, std::uint64_t used_bytes) noexcept {
   const RingMemory& memory = g_recorder.memory;
   const std::uint32_t pid = raw::ProcessId();
   const std::uint32_t count = memory.ring_count();
@@ -37,6 +37,10 @@ RingHeader* TakeRing(std::uint32_t tid) noexcept {
     std::uint32_t owner = ring->thread.load(std::memory_order_acquire);
     // Our own number here is that of a thread that ended before the kernel gave its number to us.
     if (owner == 0 || (owner != tid && raw::ThreadAlive(pid, owner))) continue;
+    if (ring->head.load(std::memory_order_acquire) - ring->tail.load(std::memory_order_acquire) >
+        used_bytes) {
+      continue;
+    }
     // 0 = being handed over: nobody else takes it, also when the two numbers are equal.
     if (!ring->thread.compare_exchange_strong(owner, 0, std::memory_order_acq_rel)) continue;
     const bool taken = HandOver(ring, tid);
@@ -48,8 +52,10 @@ RingHeader* TakeRing(std::uint32_t tid) noexcept {
 
 bool AcquireRing() noexcept {
   const std::uint32_t tid = raw::ThreadId();
-  RingHeader* ring = TakeRing(tid);
+  const std::uint64_t ring_bytes = g_recorder.options.ring_bytes;
+  RingHeader* ring = TakeRing(tid, ring_bytes / 8);
   if (ring == nullptr) ring = g_recorder.memory.AddRing(tid);
+  if (ring == nullptr) ring = TakeRing(tid, ring_bytes);
   if (ring == nullptr) return false;
   t_ring.data = RingMemory::DataOf(ring);
   t_ring.cached_tail = ring->tail.load(std::memory_order_acquire);
