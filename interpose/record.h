@@ -1,0 +1,93 @@
+// From a call to a record: times it, folds small calls into windows, emits large, slow and rare ones.
+// Must not call libc, change errno or wait.
+#pragma once
+
+#include <cstdint>
+
+#include "interpose/fd_table.h"
+#include "interpose/process_state.h"
+#include "interpose/thread_state.h"
+#include "trace/clock.h"
+#include "trace/events.h"
+
+namespace chokepoint::interpose {
+
+using trace::FileCallKind;
+
+inline constexpr std::uint64_t kUnknownOffset = ~std::uint64_t{0};
+inline constexpr std::uint64_t kSingleBytes = 1 << 20;  // calls from here are recorded one by one
+
+// The scale of time in this process: set when recording begins, made exact by the drain thread.
+struct TickScale {
+  std::uint64_t window_ticks = 250'000'000;  // 100 ms
+  std::uint64_t slow_ticks = 3'000'000;      // the histogram's last bucket: recorded one by one
+  std::uint8_t unit_shift = 10;
+};
+extern TickScale g_ticks;
+
+// One finished call.
+struct Call {
+  FileCallKind kind;
+  std::uint8_t flags;        // trace::FileCallFlag
+  std::uint32_t file;
+  std::int64_t bytes;        // negative: failed
+  std::uint64_t offset;      // kUnknownOffset
+  bool sequential;           // known to continue the one before
+  bool single;               // always recorded one by one, if the budget allows
+  int error;
+  int fd;
+  std::uint32_t detail;
+  std::uint64_t start_ticks;
+  std::uint64_t end_ticks;
+};
+
+// Says that a call begins, for those who look at a process that hangs in it. Returns the time.
+inline std::uint64_t BeginCall(ThreadState* state, FileCallKind kind, std::uint32_t file) {
+  const std::uint64_t now = trace::NowTicks();
+  trace::ThreadFileTotals* totals = state->totals;
+  totals->start_ticks = now;
+  totals->file = file;
+  totals->call = static_cast<std::uint8_t>(kind);
+  return now;
+}
+
+// Records it. Counts into the totals too.
+void EndCall(ThreadState* state, const Call& call);
+
+// True when this thread may emit another record of its own for one call now: their rate is bounded, the rest is folded.
+bool WithinBudget(ThreadState* state, std::uint64_t now);
+
+// Bytes of read(2) and write(2) on what is no file: they are in the kernel's counters, so they must be in ours.
+inline void CountOther(int direction, std::int64_t bytes) {
+  ThreadState* state = t_state;
+  if (state == nullptr || bytes <= 0 || MustForward()) return;
+  if (state->alive.load(std::memory_order_relaxed) == 0) return;
+  trace::ThreadFileTotals* totals = state->totals;
+  (direction == 0 ? totals->other_read_bytes : totals->other_written_bytes) +=
+      static_cast<std::uint64_t>(bytes);
+}
+
+// Emits a record that is no FileCall (rename, map, connection), unless this thread is inside our own code.
+template <class Event>
+void EmitGuarded(ThreadState* state, const Event& event) {
+  if (state->busy != 0) return;
+  state->busy = 2;
+  __asm__ volatile("" ::: "memory");
+  trace::Emit(event);
+  __asm__ volatile("" ::: "memory");
+  state->busy = 0;
+}
+
+// Makes sure that the trace says what `file` is. False: it is no file after all.
+bool TellFile(ThreadState* state, std::uint32_t file, int fd);
+
+// Closes all windows of this thread.
+void CloseWindows(ThreadState* state);
+
+// From the drain thread and at the end: shows windows of other threads that are idle, or all.
+void ShowWindows(bool all);
+
+// Emits how a thread stands.
+void ShowTotals();
+
+}  // namespace chokepoint::interpose

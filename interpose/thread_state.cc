@@ -1,0 +1,161 @@
+// Gives states to threads and takes them back when threads end.
+// Must not allocate on a hot path, and must work in a child of any kind of fork.
+#include "interpose/thread_state.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <new>
+
+#include "interpose/process_state.h"
+#include "interpose/record.h"
+#include "trace/raw_io.h"
+
+namespace chokepoint::interpose {
+
+extern "C" {
+thread_local std::uint32_t chokepoint_vforked = 0;
+}
+thread_local std::uint32_t t_bypass = 0;
+thread_local ThreadState* t_state = nullptr;
+
+namespace {
+
+namespace raw = trace::raw;
+
+constexpr std::size_t kGateBytes = 4096;
+constexpr std::size_t kArenaBytes = kGateBytes + kMaxThreads * sizeof(ThreadState);
+std::byte* g_arena = nullptr;
+pthread_key_t g_key;
+std::atomic<std::uint32_t> g_key_made{0};
+std::atomic<std::uint64_t> g_next_slot{1};
+
+void AddToEnded(const trace::ThreadFileTotals& totals) {
+  Gate& gate = TheGate();
+  gate.ended_threads.fetch_add(1, std::memory_order_relaxed);
+  gate.ended_read_bytes.fetch_add(totals.read_bytes + totals.stdio_read_bytes, std::memory_order_relaxed);
+  gate.ended_written_bytes.fetch_add(totals.written_bytes + totals.stdio_written_bytes,
+                                     std::memory_order_relaxed);
+  gate.ended_async_bytes.fetch_add(totals.async_bytes, std::memory_order_relaxed);
+  gate.ended_other_read_bytes.fetch_add(totals.other_read_bytes, std::memory_order_relaxed);
+  gate.ended_other_written_bytes.fetch_add(totals.other_written_bytes, std::memory_order_relaxed);
+}
+
+void EndThread(void* value) {
+  auto* state = static_cast<ThreadState*>(value);
+  if (state != t_state || state->alive.load(std::memory_order_relaxed) == 0) return;
+  Bypass bypass;
+  CloseWindows(state);
+  state->totals->call = 0;
+  EmitGuarded(state, *state->totals);
+  AddToEnded(*state->totals);
+  if (state->totals_slot != nullptr) FreeSlot(state->totals_slot);
+  t_state = nullptr;
+  state->totals = nullptr;
+  state->alive.store(0, std::memory_order_release);
+}
+
+ThreadState* ClaimState() {
+  for (std::size_t i = 0; i < kMaxThreads; ++i) {
+    ThreadState& state = ThreadStateOf(i);
+    std::uint32_t free = 0;
+    if (state.alive.load(std::memory_order_relaxed) == 0 && state.totals == nullptr &&
+        state.alive.compare_exchange_strong(free, 2, std::memory_order_acquire)) {
+      std::uint32_t highest = TheGate().highest_thread.load(std::memory_order_relaxed);
+      while (highest <= i && !TheGate().highest_thread.compare_exchange_weak(
+                                 highest, static_cast<std::uint32_t>(i + 1))) {
+      }
+      return &state;
+    }
+  }
+  return nullptr;
+}
+
+void FillState(ThreadState* state) {
+  state->busy = 0;
+  state->nested_in_a_row = 0;
+  state->thread = raw::ThreadId();
+  state->single_calls = 0;
+  for (WindowRef& window : state->windows) window = {0, nullptr};
+  state->totals_slot = ClaimSlot();
+  state->totals = state->totals_slot != nullptr
+                      ? reinterpret_cast<trace::ThreadFileTotals*>(state->totals_slot->record)
+                      : &state->own_totals;
+  trace::ThreadFileTotals totals{};
+  totals.thread = state->thread;
+  *state->totals = totals;
+  state->alive.store(1, std::memory_order_release);
+}
+
+}  // namespace
+
+bool SetupThreadStates() {
+  void* memory = raw::Map(kArenaBytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == nullptr) return false;
+  // why no fallback: without it (kernels before 4.14) fork() is still seen by its hook.
+  raw::Call(SYS_madvise, raw::Word(memory), raw::Word(kArenaBytes), MADV_WIPEONFORK);
+  g_arena = static_cast<std::byte*>(memory);
+  TheGate().alive.store(1, std::memory_order_release);
+  return true;
+}
+
+Gate& TheGate() { return *reinterpret_cast<Gate*>(g_arena); }
+
+ThreadState& ThreadStateOf(std::size_t index) {
+  return reinterpret_cast<ThreadState*>(g_arena + kGateBytes)[index];
+}
+
+ThreadState* FindThreadState() {
+  if (g_arena == nullptr || MustForward()) return nullptr;
+  if (TheGate().alive.load(std::memory_order_acquire) == 0) BecomeChild();
+  if (!Active()) return nullptr;
+  Bypass bypass;
+  if (g_key_made.load(std::memory_order_acquire) == 0) {
+    std::uint32_t unmade = 0;
+    if (!g_key_made.compare_exchange_strong(unmade, 1)) {
+      if (unmade == 1) return nullptr;  // being made by another thread: this one call goes unseen
+    } else {
+      pthread_key_create(&g_key, &EndThread);
+      g_key_made.store(2, std::memory_order_release);
+    }
+  } else if (g_key_made.load(std::memory_order_acquire) == 1) {
+    return nullptr;
+  }
+  ThreadState* state = ClaimState();
+  if (state == nullptr) {
+    AddGap(trace::kGapThreads);
+    return nullptr;
+  }
+  FillState(state);
+  t_state = state;
+  pthread_setspecific(g_key, state);
+  return state;
+}
+
+trace::BoardSlot* ClaimSlot() {
+  trace::BoardSlot* board = trace::Board();
+  const std::size_t slots = trace::BoardSlots();
+  if (board == nullptr || slots == 0) return nullptr;
+  for (std::size_t tries = 0; tries < slots; ++tries) {
+    const std::uint64_t number = g_next_slot.fetch_add(1, std::memory_order_relaxed);
+    trace::BoardSlot& slot = board[number % slots];
+    std::uint64_t free = 0;
+    if (slot.id.load(std::memory_order_relaxed) != 0 ||
+        !slot.id.compare_exchange_strong(free, trace::kBoardClaimed, std::memory_order_acquire)) {
+      continue;
+    }
+    slot.opened_ticks.store(0, std::memory_order_relaxed);
+    slot.id.store(number, std::memory_order_release);
+    return &slot;
+  }
+  trace::CountBoardFull();
+  return nullptr;
+}
+
+void FreeSlot(trace::BoardSlot* slot) {
+  reinterpret_cast<std::atomic<std::uint16_t>*>(slot->record)->store(0, std::memory_order_relaxed);
+  slot->id.store(0, std::memory_order_release);
+}
+
+}  // namespace chokepoint::interpose
