@@ -1,5 +1,6 @@
-// POSIX AIO and libaio. The bytes are those of the completions; the time is from submission to the moment the program learns of it.
-// Must not keep a request alive: it is known by address until its result was fetched.
+// POSIX AIO and libaio. The bytes are those of the completions; the time is from submission to the
+// moment the program learns of it. Must not keep a request alive: it is known by address until its
+// result was fetched.
 #include <aio.h>
 #include <errno.h>
 
@@ -32,7 +33,14 @@ struct KernelCompletion {
   std::int64_t result2;
 };
 
-enum KernelOpcode : std::uint16_t { kPread = 0, kPwrite = 1, kFsync = 2, kFdsync = 3, kPreadv = 7, kPwritev = 8 };
+enum KernelOpcode : std::uint16_t {
+  kPread = 0,
+  kPwrite = 1,
+  kFsync = 2,
+  kFdsync = 3,
+  kPreadv = 7,
+  kPwritev = 8
+};
 
 struct Pending {
   std::atomic<const void*> request;
@@ -56,7 +64,8 @@ void Submitted(const void* request, FileCallKind kind, int fd, std::int64_t offs
   if (file <= kIgnoredFile) return;
   Pending& pending = g_pending[PlaceOf(request)];
   const void* free = nullptr;
-  if (!pending.request.compare_exchange_strong(free, request, std::memory_order_acq_rel) && free != request) {
+  if (!pending.request.compare_exchange_strong(free, request, std::memory_order_acq_rel) &&
+      free != request) {
     return;  // two requests at one place: the second is counted without its time, see Completed
   }
   pending.start_ticks = trace::NowTicks();
@@ -67,8 +76,8 @@ void Submitted(const void* request, FileCallKind kind, int fd, std::int64_t offs
   pending.flags = CallFlags(descriptor->flags.load(std::memory_order_relaxed));
 }
 
-void Completed(ThreadState* state, const void* request, std::int64_t result, FileCallKind kind, int fd,
-               std::int64_t offset) {
+void Completed(ThreadState* state, const void* request, std::int64_t result, FileCallKind kind,
+               int fd, std::int64_t offset) {
   Pending& pending = g_pending[PlaceOf(request)];
   Call call{};
   call.end_ticks = trace::NowTicks();
@@ -119,11 +128,13 @@ void CompletedAll(const void* events, int count) {
     const FileCallKind kind = KindOf(request->opcode);
     if (kind == FileCallKind::kNone) continue;
     if (state != nullptr) {
-      Completed(state, request, completions[i].result, kind, static_cast<int>(request->fd), request->offset);
+      Completed(state, request, completions[i].result, kind, static_cast<int>(request->fd),
+                request->offset);
     } else {
       Descriptor* descriptor = nullptr;
       const std::uint32_t file = FileOn(static_cast<int>(request->fd), &descriptor);
-      if (file > kIgnoredFile) CountEarly(file, kind == FileCallKind::kAsyncWrite ? 1 : 0, completions[i].result);
+      if (file > kIgnoredFile)
+        CountEarly(file, kind == FileCallKind::kAsyncWrite ? 1 : 0, completions[i].result);
     }
   }
 }
@@ -145,7 +156,8 @@ DEFINE_HOOK(int, io_submit, (void* context, long count, void** requests)) {
   return REAL_LATE(io_submit)(context, count, requests);
 }
 
-DEFINE_HOOK(int, io_getevents, (void* context, long minimum, long count, void* events, timespec* timeout)) {
+DEFINE_HOOK(int, io_getevents,
+            (void* context, long minimum, long count, void* events, timespec* timeout)) {
   int got = 0;
   {
     Inside inside;
@@ -158,7 +170,8 @@ DEFINE_HOOK(int, io_getevents, (void* context, long minimum, long count, void* e
 }
 
 DEFINE_HOOK(int, io_pgetevents,
-            (void* context, long minimum, long count, void* events, timespec* timeout, void* mask)) {
+            (void* context, long minimum, long count, void* events, timespec* timeout,
+             void* mask)) {
   int got = 0;
   {
     Inside inside;
@@ -170,14 +183,14 @@ DEFINE_HOOK(int, io_pgetevents,
   return got;
 }
 
-DEFINE_HOOK(int, aio_read, (aiocb* request)) {
+DEFINE_HOOK(int, aio_read, (aiocb * request)) {
   if (Watching() && !MustForward()) {
     Submitted(request, FileCallKind::kAsyncRead, request->aio_fildes, request->aio_offset);
   }
   return REAL(aio_read)(request);
 }
 
-DEFINE_HOOK(int, aio_write, (aiocb* request)) {
+DEFINE_HOOK(int, aio_write, (aiocb * request)) {
   if (Watching() && !MustForward()) {
     Submitted(request, FileCallKind::kAsyncWrite, request->aio_fildes, request->aio_offset);
   }
@@ -190,14 +203,14 @@ DEFINE_HOOK(int, lio_listio, (int mode, aiocb* const* requests, int count, sigev
       const aiocb* request = requests[i];
       if (request == nullptr || request->aio_lio_opcode == LIO_NOP) continue;
       const bool writes = request->aio_lio_opcode == LIO_WRITE;
-      Submitted(request, writes ? FileCallKind::kAsyncWrite : FileCallKind::kAsyncRead, request->aio_fildes,
-                request->aio_offset);
+      Submitted(request, writes ? FileCallKind::kAsyncWrite : FileCallKind::kAsyncRead,
+                request->aio_fildes, request->aio_offset);
     }
   }
   return REAL(lio_listio)(mode, requests, count, event);
 }
 
-DEFINE_HOOK(ssize_t, aio_return, (aiocb* request)) {
+DEFINE_HOOK(ssize_t, aio_return, (aiocb * request)) {
   const ssize_t result = REAL(aio_return)(request);
   const int saved_errno = errno;
   const int fd = request->aio_fildes;

@@ -1,5 +1,5 @@
-// Bytes that the kernel moves from one descriptor to another: a read of one file and a write of the other.
-// Must not count a side that is no file.
+// Bytes that the kernel moves from one descriptor to another: a read of one file and a write of the
+// other. Must not count a side that is no file.
 #include "interpose/file_call.h"
 
 namespace chokepoint::interpose {
@@ -33,20 +33,20 @@ ssize_t Copy(Side in, Side out, const Real& real) {
   ThreadState* state = UseThreadState();
   if (state == nullptr) return real();
   const bool reads = in.file > kIgnoredFile;
-  const std::uint64_t start =
-      BeginCall(state, reads ? FileCallKind::kRead : FileCallKind::kWrite, reads ? in.file : out.file);
+  const std::uint64_t start = BeginCall(state, reads ? FileCallKind::kRead : FileCallKind::kWrite,
+                                        reads ? in.file : out.file);
   const ssize_t moved = real();
   const int saved_errno = errno;
   if (reads) {
-    EndTransfer(state, in.descriptor, in.file, FileCallKind::kRead, in.fd, in.offset, trace::kFileCallCopy, start,
-                moved);
+    EndTransfer(state, in.descriptor, in.file, FileCallKind::kRead, in.fd, in.offset,
+                trace::kFileCallCopy, start, moved);
   } else {
     CountOther(0, moved);
   }
   errno = saved_errno;
   if (out.file > kIgnoredFile) {
-    EndTransfer(state, out.descriptor, out.file, FileCallKind::kWrite, out.fd, out.offset, trace::kFileCallCopy,
-                start, moved);
+    EndTransfer(state, out.descriptor, out.file, FileCallKind::kWrite, out.fd, out.offset,
+                trace::kFileCallCopy, start, moved);
   } else {
     CountOther(1, moved);
   }
@@ -57,7 +57,8 @@ ssize_t Copy(Side in, Side out, const Real& real) {
 }  // namespace
 
 DEFINE_HOOK(ssize_t, sendfile, (int out, int in, off_t* offset, size_t bytes)) {
-  return Copy({in, OffsetIn(offset)}, {out, kUnknownOffset}, [&] { return REAL(sendfile)(out, in, offset, bytes); });
+  return Copy({in, OffsetIn(offset)}, {out, kUnknownOffset},
+              [&] { return REAL(sendfile)(out, in, offset, bytes); });
 }
 
 DEFINE_HOOK(ssize_t, copy_file_range,

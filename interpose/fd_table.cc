@@ -16,7 +16,8 @@ void CopyDescriptor(int from, int to) {
   const std::uint32_t file = source->file.load(std::memory_order_acquire);
   const std::uint32_t flags = source->flags.load(std::memory_order_relaxed) &
                               ~std::uint32_t{kDescriptorStdio | kDescriptorConnection};
-  if (file >= kFirstFile && (source->flags.load(std::memory_order_relaxed) & kDescriptorStdio) == 0) {
+  if (file >= kFirstFile &&
+      (source->flags.load(std::memory_order_relaxed) & kDescriptorStdio) == 0) {
     source->position.store(kUnknownPosition, std::memory_order_relaxed);
   }
   SetDescriptor(to, file, flags, kUnknownPosition);
@@ -24,7 +25,8 @@ void CopyDescriptor(int from, int to) {
 
 void ForgetDescriptors(unsigned first, unsigned last) {
   const auto highest = static_cast<unsigned>(g_highest_descriptor.load(std::memory_order_relaxed));
-  for (unsigned fd = first; fd <= last && fd <= highest; ++fd) ForgetDescriptor(static_cast<int>(fd));
+  for (unsigned fd = first; fd <= last && fd <= highest; ++fd)
+    ForgetDescriptor(static_cast<int>(fd));
 }
 
 }  // namespace chokepoint::interpose

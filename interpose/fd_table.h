@@ -8,7 +8,8 @@
 
 namespace chokepoint::interpose {
 
-inline constexpr std::uint32_t kUnknownFile = 0;  // not looked at yet: inherited, or opened by libc itself
+inline constexpr std::uint32_t kUnknownFile =
+    0;  // not looked at yet: inherited, or opened by libc itself
 inline constexpr std::uint32_t kIgnoredFile = 1;  // pipe, socket, terminal, /proc, ...
 inline constexpr std::uint32_t kFirstFile = 2;    // from here: numbers of files.h
 inline constexpr std::int64_t kUnknownPosition = -1;
@@ -16,15 +17,16 @@ inline constexpr std::int64_t kUnknownPosition = -1;
 enum DescriptorFlag : std::uint32_t {
   kDescriptorWritable = 1,
   kDescriptorDirect = 2,
-  kDescriptorSought = 4,      // lseek moved it since the last transfer
-  kDescriptorStdio = 8,       // a FILE owns it
+  kDescriptorSought = 4,       // lseek moved it since the last transfer
+  kDescriptorStdio = 8,        // a FILE owns it
   kDescriptorConnection = 16,  // a connected socket: `position` is its cookie
 };
 
 struct Descriptor {
   std::atomic<std::uint32_t> file;
   std::atomic<std::uint32_t> flags;
-  std::atomic<std::int64_t> position;  // where the next implicit transfer begins; kUnknownPosition. stdio: see stdio.cc
+  std::atomic<std::int64_t>
+      position;  // where the next implicit transfer begins; kUnknownPosition. stdio: see stdio.cc
   std::atomic<std::int64_t> stdio_bytes;  // counted since `position` was settled
 };
 
@@ -58,7 +60,8 @@ inline void ForgetDescriptor(int fd) {
   descriptor->file.store(kUnknownFile, std::memory_order_release);
 }
 
-// `to` becomes another name of what `from` is open on. The position is shared with it, so nobody knows it from here on.
+// `to` becomes another name of what `from` is open on. The position is shared with it, so nobody
+// knows it from here on.
 void CopyDescriptor(int from, int to);
 
 // Forgets first..last, both included.

@@ -36,10 +36,11 @@ inline int DirectionOf(FileCallKind kind) {
   return kind == FileCallKind::kWrite || kind == FileCallKind::kStdioWrite ? 1 : 0;
 }
 
-// Completes the record of a transfer at the descriptor's own position (`offset` kUnknownOffset) or at `offset`.
-inline void EndTransfer(ThreadState* state, Descriptor* descriptor, std::uint32_t file, FileCallKind kind,
-                        int fd, std::uint64_t offset, std::uint8_t flags, std::uint64_t start,
-                        std::int64_t moved) {
+// Completes the record of a transfer at the descriptor's own position (`offset` kUnknownOffset) or
+// at `offset`.
+inline void EndTransfer(ThreadState* state, Descriptor* descriptor, std::uint32_t file,
+                        FileCallKind kind, int fd, std::uint64_t offset, std::uint8_t flags,
+                        std::uint64_t start, std::int64_t moved) {
   const std::uint32_t descriptor_flags = descriptor->flags.load(std::memory_order_relaxed);
   Call call{};
   call.kind = kind;
@@ -54,7 +55,8 @@ inline void EndTransfer(ThreadState* state, Descriptor* descriptor, std::uint32_
   if (offset == kUnknownOffset) {
     call.sequential = (descriptor_flags & kDescriptorSought) == 0;
     if (!call.sequential) {
-      descriptor->flags.store(descriptor_flags & ~std::uint32_t{kDescriptorSought}, std::memory_order_relaxed);
+      descriptor->flags.store(descriptor_flags & ~std::uint32_t{kDescriptorSought},
+                              std::memory_order_relaxed);
     }
     const std::int64_t position = descriptor->position.load(std::memory_order_relaxed);
     if (position >= 0) {
@@ -69,7 +71,8 @@ inline void EndTransfer(ThreadState* state, Descriptor* descriptor, std::uint32_
 
 // A read or write of `fd`. `real` performs it and returns bytes or -1.
 template <class Real>
-inline ssize_t Transfer(FileCallKind kind, int fd, std::uint64_t offset, std::uint8_t flags, const Real& real) {
+inline ssize_t Transfer(FileCallKind kind, int fd, std::uint64_t offset, std::uint8_t flags,
+                        const Real& real) {
   Descriptor* descriptor = nullptr;
   const std::uint32_t file = FileOn(fd, &descriptor);
   if (file <= kIgnoredFile) {
@@ -92,10 +95,11 @@ inline ssize_t Transfer(FileCallKind kind, int fd, std::uint64_t offset, std::ui
   return moved;
 }
 
-// Another call on `fd` whose result is 0 or -1 (`returns_error`: or an errno value), always recorded one by one.
+// Another call on `fd` whose result is 0 or -1 (`returns_error`: or an errno value), always
+// recorded one by one.
 template <class Real>
-inline int SingleCall(FileCallKind kind, int fd, std::uint32_t detail, std::uint64_t bytes, bool returns_error,
-                      const Real& real) {
+inline int SingleCall(FileCallKind kind, int fd, std::uint32_t detail, std::uint64_t bytes,
+                      bool returns_error, const Real& real) {
   Descriptor* descriptor = nullptr;
   const std::uint32_t file = Active() ? FileOn(fd, &descriptor) : kIgnoredFile;
   if (file <= kIgnoredFile) return real();

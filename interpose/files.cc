@@ -36,7 +36,8 @@ struct Path {
   std::size_t directory_bytes;  // of both pieces together, with the slash
 };
 
-Path MakePath(const char* first, std::size_t first_bytes, std::uint64_t first_hash, const char* second) {
+Path MakePath(const char* first, std::size_t first_bytes, std::uint64_t first_hash,
+              const char* second) {
   Path path{first, first_bytes, second, std::strlen(second), first_hash, first_hash, first_bytes};
   const char* slash = static_cast<const char*>(memrchr(second, '/', path.second_bytes));
   std::size_t directory = 0;
@@ -62,7 +63,8 @@ std::uint32_t Find(std::uint64_t hash) {
 std::uint32_t Publish(std::uint64_t hash, std::uint32_t number) {
   for (std::size_t i = 0; i < kIndexSlots; ++i) {
     std::uint32_t found = 0;
-    if (g_index[(hash + i) % kIndexSlots].compare_exchange_strong(found, number, std::memory_order_acq_rel)) {
+    if (g_index[(hash + i) % kIndexSlots].compare_exchange_strong(found, number,
+                                                                  std::memory_order_acq_rel)) {
       return number;
     }
     if (g_files[found].hash.load(std::memory_order_relaxed) == hash) return found;
@@ -87,11 +89,16 @@ std::uint32_t Create(std::uint64_t hash, const char* text, FileClass file_class,
   return Publish(hash, number);
 }
 
-std::uint32_t Overflow(FileClass file_class) { return kOverflowFile + static_cast<std::uint32_t>(file_class); }
+std::uint32_t Overflow(FileClass file_class) {
+  return kOverflowFile + static_cast<std::uint32_t>(file_class);
+}
 
-// The number that all files of the path's directory share; created when first asked for. 0 when there is none left.
-std::uint32_t DirectoryOf(const Path& path, FileClass file_class, int open_flags, std::uint64_t hash) {
-  const std::size_t first = path.directory_bytes < path.first_bytes ? path.directory_bytes : path.first_bytes;
+// The number that all files of the path's directory share; created when first asked for. 0 when
+// there is none left.
+std::uint32_t DirectoryOf(const Path& path, FileClass file_class, int open_flags,
+                          std::uint64_t hash) {
+  const std::size_t first =
+      path.directory_bytes < path.first_bytes ? path.directory_bytes : path.first_bytes;
   char text[kMaxPath + 2];
   if (path.directory_bytes > kMaxPath) return 0;
   std::memcpy(text, path.first, first);
@@ -113,7 +120,8 @@ std::uint32_t FileOf(const Path& path, int open_flags, std::uint8_t flags) {
   }
   FileClass file_class = ClassOfPath(path.second, path.second_bytes, written);
   if (path.first_bytes != 0 && file_class == FileClass::kOther) {
-    // why only then: a relative name says more than the directory it is in, except inside a program's own tree.
+    // why only then: a relative name says more than the directory it is in, except inside a
+    // program's own tree.
     const FileClass outer = ClassOfPath(path.first, path.first_bytes, written);
     if (outer == FileClass::kCode || outer == FileClass::kCheckpoint) file_class = outer;
   }
@@ -166,7 +174,8 @@ void NameReservedFiles() {
   g_files[kCodeFile].path = "(program files)";
   g_files[kCodeFile].file_class = static_cast<std::uint8_t>(FileClass::kCode);
   g_files[kCodeFile].flags = trace::kFileFolded;
-  for (std::uint32_t number = kOverflowFile; number <= kOverflowFile + static_cast<std::uint32_t>(FileClass::kCode); ++number) {
+  for (std::uint32_t number = kOverflowFile;
+       number <= kOverflowFile + static_cast<std::uint32_t>(FileClass::kCode); ++number) {
     g_files[number].path = "(other files)";
     g_files[number].file_class = static_cast<std::uint8_t>(number - kOverflowFile);
     g_files[number].flags = trace::kFileFolded | trace::kFileOverflow;

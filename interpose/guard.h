@@ -1,5 +1,6 @@
-// What a thread must know before it may record: whether it is in a vfork child, or inside our own code.
-// Must not grow: it lives in static thread-local storage of every thread of every process of the job.
+// What a thread must know before it may record: whether it is in a vfork child, or inside our own
+// code. Must not grow: it lives in static thread-local storage of every thread of every process of
+// the job.
 #pragma once
 
 #include <errno.h>
@@ -11,9 +12,11 @@ namespace chokepoint::interpose {
 struct ThreadState;
 
 #define CHOKEPOINT_TLS __attribute__((tls_model("initial-exec"), visibility("hidden")))
-extern "C" thread_local std::uint32_t chokepoint_vforked CHOKEPOINT_TLS;  // set by thunks.cc: in a vfork child
-extern thread_local std::uint32_t t_bypass CHOKEPOINT_TLS;     // depth inside our own code, or a library below a hook
-extern thread_local ThreadState* t_state CHOKEPOINT_TLS;       // null until this thread records
+extern "C" thread_local std::uint32_t chokepoint_vforked
+    CHOKEPOINT_TLS;  // set by thunks.cc: in a vfork child
+extern thread_local std::uint32_t t_bypass
+    CHOKEPOINT_TLS;  // depth inside our own code, or a library below a hook
+extern thread_local ThreadState* t_state CHOKEPOINT_TLS;  // null until this thread records
 #undef CHOKEPOINT_TLS
 
 // True when hooks must only forward.

@@ -1,5 +1,5 @@
-// io_uring through liburing: what is asked for at submission. Results are taken from memory by inlined code and are not seen.
-// Must not trust the ring: it is the program's.
+// io_uring through liburing: what is asked for at submission. Results are taken from memory by
+// inlined code and are not seen. Must not trust the ring: it is the program's.
 #include "interpose/file_call.h"
 
 namespace chokepoint::interpose {
@@ -31,18 +31,28 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 64);
 
-enum Opcode : std::uint8_t { kReadv = 1, kWritev = 2, kReadFixed = 4, kWriteFixed = 5, kRead = 22, kWrite = 23 };
+enum Opcode : std::uint8_t {
+  kReadv = 1,
+  kWritev = 2,
+  kReadFixed = 4,
+  kWriteFixed = 5,
+  kRead = 22,
+  kWrite = 23
+};
 constexpr std::uint8_t kFixedFile = 1;  // fd is an index of registered files
 
 FileCallKind KindOf(std::uint8_t opcode) {
   switch (opcode) {
     case kReadv:
     case kReadFixed:
-    case kRead: return FileCallKind::kAsyncRead;
+    case kRead:
+      return FileCallKind::kAsyncRead;
     case kWritev:
     case kWriteFixed:
-    case kWrite: return FileCallKind::kAsyncWrite;
-    default: return FileCallKind::kNone;
+    case kWrite:
+      return FileCallKind::kAsyncWrite;
+    default:
+      return FileCallKind::kNone;
   }
 }
 
@@ -50,7 +60,8 @@ std::int64_t BytesOf(const Entry& entry) {
   if (entry.opcode != kReadv && entry.opcode != kWritev) return entry.length;
   std::int64_t bytes = 0;
   const auto* pieces = reinterpret_cast<const iovec*>(entry.address);
-  for (std::uint32_t i = 0; i < entry.length && i < 1024; ++i) bytes += static_cast<std::int64_t>(pieces[i].iov_len);
+  for (std::uint32_t i = 0; i < entry.length && i < 1024; ++i)
+    bytes += static_cast<std::int64_t>(pieces[i].iov_len);
   return bytes;
 }
 
@@ -69,7 +80,8 @@ void Requested(ThreadState* state, const Entry& entry) {
   Call call{};
   call.kind = kind;
   call.flags = trace::kFileCallRequested | trace::kFileCallUntimed;
-  if (descriptor != nullptr) call.flags |= CallFlags(descriptor->flags.load(std::memory_order_relaxed));
+  if (descriptor != nullptr)
+    call.flags |= CallFlags(descriptor->flags.load(std::memory_order_relaxed));
   call.file = file;
   call.bytes = bytes;
   call.offset = entry.offset;
@@ -84,7 +96,8 @@ void LookAt(const void* ring) {
   if (!Watching() || MustForward() || ring == nullptr) return;
   AddGap(trace::kGapIoUring);
   const auto* queue = static_cast<const SubmissionQueue*>(ring);
-  if (queue->entries == nullptr || queue->kernel_mask == nullptr || queue->kernel_flags == nullptr) return;
+  if (queue->entries == nullptr || queue->kernel_mask == nullptr || queue->kernel_flags == nullptr)
+    return;
   ThreadState* state = Active() ? UseThreadState() : nullptr;
   const unsigned mask = *queue->kernel_mask;
   const auto* entries = static_cast<const Entry*>(queue->entries);

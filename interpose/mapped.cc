@@ -1,5 +1,5 @@
-// Files mapped into memory: which, how much, and msync. What is then read through the map are page faults, not calls.
-// Must not touch mappings without a file.
+// Files mapped into memory: which, how much, and msync. What is then read through the map are page
+// faults, not calls. Must not touch mappings without a file.
 #include <sys/mman.h>
 
 #include "interpose/file_call.h"
@@ -33,7 +33,8 @@ std::uint32_t FileMappedAt(const void* address) {
   const std::uint32_t next = g_next_map.load(std::memory_order_relaxed);
   for (std::uint32_t i = 1; i <= kMaps && i <= next; ++i) {
     const Mapped& map = g_maps[(next - i) % kMaps];
-    if (at >= map.begin.load(std::memory_order_relaxed) && at < map.end.load(std::memory_order_acquire)) {
+    if (at >= map.begin.load(std::memory_order_relaxed) &&
+        at < map.end.load(std::memory_order_acquire)) {
       return map.file.load(std::memory_order_relaxed);
     }
   }
@@ -47,9 +48,11 @@ void EmitMap(ThreadState* state, const trace::MappedFile& record, int fd) {
 
 }  // namespace
 
-DEFINE_HOOK(void*, mmap, (void* address, size_t bytes, int protection, int flags, int fd, off_t offset)) {
+DEFINE_HOOK(void*, mmap,
+            (void* address, size_t bytes, int protection, int flags, int fd, off_t offset)) {
   if (__builtin_expect(fd < 0 || (flags & MAP_ANONYMOUS) != 0 || !Active() || MustForward(), 1)) {
-    if (fd >= 0 && (flags & MAP_ANONYMOUS) == 0 && Watching() && !MustForward()) AddGap(trace::kGapMapped);
+    if (fd >= 0 && (flags & MAP_ANONYMOUS) == 0 && Watching() && !MustForward())
+      AddGap(trace::kGapMapped);
     return REAL(mmap)(address, bytes, protection, flags, fd, offset);
   }
   const int saved_errno = errno;

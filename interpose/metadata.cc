@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::size_t kPathRoom = 1024;
 
-constexpr std::uint32_t Detail(trace::FileCallDetail detail) { return static_cast<std::uint32_t>(detail); }
+constexpr std::uint32_t Detail(trace::FileCallDetail detail) {
+  return static_cast<std::uint32_t>(detail);
+}
 
 void EmitName(ThreadState* state, trace::FileRename record, const char* from, const char* to) {
   if (state->busy != 0 || !WithinBudget(state, record.start_ticks)) return;
@@ -32,7 +34,8 @@ void EmitName(ThreadState* state, trace::FileRename record, const char* from, co
   state->busy = 0;
 }
 
-// rename, link, unlink. `to` null: the name goes away. Removals of files that this process never opened are not recorded.
+// rename, link, unlink. `to` null: the name goes away. Removals of files that this process never
+// opened are not recorded.
 template <class Real>
 int Named(FileCallKind kind, int from_directory, const char* from, int to_directory, const char* to,
           const Real& real) {
@@ -73,7 +76,8 @@ DEFINE_HOOK(int, fdatasync, (int fd)) {
 }
 
 DEFINE_HOOK(int, sync_file_range, (int fd, off_t offset, off_t bytes, unsigned flags)) {
-  return SingleCall(FileCallKind::kSync, fd, Detail(trace::FileCallDetail::kSyncRange), Bytes(bytes), false,
+  return SingleCall(FileCallKind::kSync, fd, Detail(trace::FileCallDetail::kSyncRange),
+                    Bytes(bytes), false,
                     [&] { return REAL(sync_file_range)(fd, offset, bytes, flags); });
 }
 
@@ -98,50 +102,57 @@ DEFINE_HOOK(void, sync, ()) {
 }
 
 DEFINE_HOOK(int, ftruncate, (int fd, off_t bytes)) {
-  return SingleCall(FileCallKind::kAllocate, fd, Detail(trace::FileCallDetail::kTruncate), Bytes(bytes), false,
-                    [&] { return REAL(ftruncate)(fd, bytes); });
+  return SingleCall(FileCallKind::kAllocate, fd, Detail(trace::FileCallDetail::kTruncate),
+                    Bytes(bytes), false, [&] { return REAL(ftruncate)(fd, bytes); });
 }
 
 DEFINE_HOOK(int, fallocate, (int fd, int mode, off_t offset, off_t bytes)) {
-  return SingleCall(FileCallKind::kAllocate, fd, Detail(trace::FileCallDetail::kAllocate), Bytes(bytes), false,
-                    [&] { return REAL(fallocate)(fd, mode, offset, bytes); });
+  return SingleCall(FileCallKind::kAllocate, fd, Detail(trace::FileCallDetail::kAllocate),
+                    Bytes(bytes), false, [&] { return REAL(fallocate)(fd, mode, offset, bytes); });
 }
 
 DEFINE_HOOK(int, posix_fallocate, (int fd, off_t offset, off_t bytes)) {
-  return SingleCall(FileCallKind::kAllocate, fd, Detail(trace::FileCallDetail::kAllocate), Bytes(bytes), true,
-                    [&] { return REAL(posix_fallocate)(fd, offset, bytes); });
+  return SingleCall(FileCallKind::kAllocate, fd, Detail(trace::FileCallDetail::kAllocate),
+                    Bytes(bytes), true, [&] { return REAL(posix_fallocate)(fd, offset, bytes); });
 }
 
 DEFINE_HOOK(int, rename, (const char* from, const char* to)) {
-  return Named(FileCallKind::kRename, AT_FDCWD, from, AT_FDCWD, to, [&] { return REAL(rename)(from, to); });
+  return Named(FileCallKind::kRename, AT_FDCWD, from, AT_FDCWD, to,
+               [&] { return REAL(rename)(from, to); });
 }
 
-DEFINE_HOOK(int, renameat, (int from_directory, const char* from, int to_directory, const char* to)) {
+DEFINE_HOOK(int, renameat,
+            (int from_directory, const char* from, int to_directory, const char* to)) {
   return Named(FileCallKind::kRename, from_directory, from, to_directory, to,
                [&] { return REAL(renameat)(from_directory, from, to_directory, to); });
 }
 
 DEFINE_HOOK(int, renameat2,
-            (int from_directory, const char* from, int to_directory, const char* to, unsigned flags)) {
+            (int from_directory, const char* from, int to_directory, const char* to,
+             unsigned flags)) {
   return Named(FileCallKind::kRename, from_directory, from, to_directory, to,
                [&] { return REAL(renameat2)(from_directory, from, to_directory, to, flags); });
 }
 
 DEFINE_HOOK(int, link, (const char* from, const char* to)) {
-  return Named(FileCallKind::kLink, AT_FDCWD, from, AT_FDCWD, to, [&] { return REAL(link)(from, to); });
+  return Named(FileCallKind::kLink, AT_FDCWD, from, AT_FDCWD, to,
+               [&] { return REAL(link)(from, to); });
 }
 
-DEFINE_HOOK(int, linkat, (int from_directory, const char* from, int to_directory, const char* to, int flags)) {
+DEFINE_HOOK(int, linkat,
+            (int from_directory, const char* from, int to_directory, const char* to, int flags)) {
   return Named(FileCallKind::kLink, from_directory, from, to_directory, to,
                [&] { return REAL(linkat)(from_directory, from, to_directory, to, flags); });
 }
 
 DEFINE_HOOK(int, symlink, (const char* target, const char* path)) {
-  return Named(FileCallKind::kLink, AT_FDCWD, target, AT_FDCWD, path, [&] { return REAL(symlink)(target, path); });
+  return Named(FileCallKind::kLink, AT_FDCWD, target, AT_FDCWD, path,
+               [&] { return REAL(symlink)(target, path); });
 }
 
 DEFINE_HOOK(int, unlink, (const char* path)) {
-  return Named(FileCallKind::kUnlink, AT_FDCWD, path, 0, nullptr, [&] { return REAL(unlink)(path); });
+  return Named(FileCallKind::kUnlink, AT_FDCWD, path, 0, nullptr,
+               [&] { return REAL(unlink)(path); });
 }
 
 DEFINE_HOOK(int, unlinkat, (int directory, const char* path, int flags)) {
@@ -150,7 +161,8 @@ DEFINE_HOOK(int, unlinkat, (int directory, const char* path, int flags)) {
 }
 
 DEFINE_HOOK(int, remove, (const char* path)) {
-  return Named(FileCallKind::kUnlink, AT_FDCWD, path, 0, nullptr, [&] { return REAL(remove)(path); });
+  return Named(FileCallKind::kUnlink, AT_FDCWD, path, 0, nullptr,
+               [&] { return REAL(remove)(path); });
 }
 
 }  // namespace chokepoint::interpose

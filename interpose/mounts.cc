@@ -67,7 +67,8 @@ std::uint16_t Find(std::uint64_t device) {
   return 0;
 }
 
-// "36 35 98:0 /root /point options shared:1 - ext4 /dev/sda1 rw": the fields before " - " vary in number.
+// "36 35 98:0 /root /point options shared:1 - ext4 /dev/sda1 rw": the fields before " - " vary in
+// number.
 void AddLine(const char* line) {
   const char* at = line;
   NextField(&at);
@@ -94,7 +95,8 @@ void AddLine(const char* line) {
   g_mounts[place].type = KeepText(type.begin, type.bytes, "", 0);
   g_mounts[place].source = KeepText(source.begin, source.bytes, "", 0);
   g_mounts[place].whole = whole;
-  if (place == count) g_count.store(static_cast<std::uint16_t>(count + 1), std::memory_order_release);
+  if (place == count)
+    g_count.store(static_cast<std::uint16_t>(count + 1), std::memory_order_release);
 }
 
 void ReadMountinfo() {
@@ -119,7 +121,8 @@ std::uint16_t MountOf(std::uint64_t device) {
   ReadMountinfo();
   const std::uint16_t found = Find(device);
   if (found != 0) return found;
-  // why: file systems with device numbers of their own (btrfs subvolumes) are not in the list: remember that, once.
+  // why: file systems with device numbers of their own (btrfs subvolumes) are not in the list:
+  // remember that, once.
   const std::uint16_t count = g_count.load(std::memory_order_relaxed);
   if (count >= kMaxMounts || g_reading.exchange(1, std::memory_order_acquire) != 0) return 0;
   g_mounts[count].device = device;

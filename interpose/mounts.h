@@ -1,5 +1,6 @@
 // Where a file lives: its facts from the kernel, and the mount that its device number belongs to.
-// Must not be asked on a hot path: each answer is one system call, the first one reads /proc/self/mountinfo.
+// Must not be asked on a hot path: each answer is one system call, the first one reads
+// /proc/self/mountinfo.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace chokepoint::interpose {
 struct FileFacts {
   std::uint16_t mount;  // 0: unknown
   std::uint16_t mode;
-  std::uint8_t flags;   // trace::FileFlag
+  std::uint8_t flags;  // trace::FileFlag
   std::uint64_t size_bytes;
   std::uint64_t device;
   std::uint64_t inode;

@@ -1,12 +1,13 @@
 // Opening, duplicating and closing descriptors: keeps the descriptor table true.
-// Must clear an entry before the descriptor is closed and fill it after it was opened, or another thread's open is lost.
+// Must clear an entry before the descriptor is closed and fill it after it was opened, or another
+// thread's open is lost.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "interpose/file_call.h"
 #include "interpose/connections.h"
+#include "interpose/file_call.h"
 #include "interpose/path_class.h"
 #include "interpose/working_directory.h"
 
@@ -38,18 +39,20 @@ std::uint32_t EnterOpened(int fd, const char* path, int directory, int flags) {
 }
 
 bool IsWorthTelling(int error) {
-  return error != ENOENT && error != ENOTDIR && error != EEXIST && error != EACCES && error != EISDIR &&
-         error != ELOOP && error != ENXIO && error != EINTR && error != EAGAIN;
+  return error != ENOENT && error != ENOTDIR && error != EEXIST && error != EACCES &&
+         error != EISDIR && error != ELOOP && error != ENXIO && error != EINTR && error != EAGAIN;
 }
 
-void RecordOpen(ThreadState* state, int fd, std::uint32_t file, int flags, std::uint64_t start, int error) {
+void RecordOpen(ThreadState* state, int fd, std::uint32_t file, int flags, std::uint64_t start,
+                int error) {
   Call call{};
   call.kind = FileCallKind::kOpen;
   call.file = file;
   call.bytes = error != 0 ? -1 : 0;
   call.offset = kUnknownOffset;
   call.single = (flags & O_ACCMODE) != O_RDONLY && file != kCodeFile;
-  call.flags = (flags & O_ACCMODE) != O_RDONLY ? std::uint8_t{trace::kFileCallWritable} : std::uint8_t{0};
+  call.flags =
+      (flags & O_ACCMODE) != O_RDONLY ? std::uint8_t{trace::kFileCallWritable} : std::uint8_t{0};
   call.error = error;
   call.fd = fd;
   call.detail = static_cast<std::uint32_t>(flags);
@@ -151,7 +154,8 @@ DEFINE_HOOK(int, __openat_2, (int directory, const char* path, int flags)) {
 }
 
 DEFINE_HOOK(int, creat, (const char* path, mode_t mode)) {
-  return Open(path, AT_FDCWD, O_CREAT | O_WRONLY | O_TRUNC, [&] { return REAL(creat)(path, mode); });
+  return Open(path, AT_FDCWD, O_CREAT | O_WRONLY | O_TRUNC,
+              [&] { return REAL(creat)(path, mode); });
 }
 
 DEFINE_HOOK(int, mkstemp, (char* pattern)) {
@@ -164,7 +168,8 @@ DEFINE_HOOK(int, mkostemp, (char* pattern, int flags)) {
 }
 
 DEFINE_HOOK(int, mkstemps, (char* pattern, int suffix)) {
-  return Open(nullptr, kNoPath, O_RDWR | O_CREAT | O_EXCL, [&] { return REAL(mkstemps)(pattern, suffix); });
+  return Open(nullptr, kNoPath, O_RDWR | O_CREAT | O_EXCL,
+              [&] { return REAL(mkstemps)(pattern, suffix); });
 }
 
 DEFINE_HOOK(int, mkostemps, (char* pattern, int suffix, int flags)) {
@@ -173,7 +178,8 @@ DEFINE_HOOK(int, mkostemps, (char* pattern, int suffix, int flags)) {
 }
 
 DEFINE_HOOK(int, open_by_handle_at, (int mount, void* handle, int flags)) {
-  return Open(nullptr, kNoPath, flags, [&] { return REAL(open_by_handle_at)(mount, handle, flags); });
+  return Open(nullptr, kNoPath, flags,
+              [&] { return REAL(open_by_handle_at)(mount, handle, flags); });
 }
 
 DEFINE_HOOK(int, shm_open, (const char* name, int flags, mode_t mode)) {
@@ -189,7 +195,8 @@ DEFINE_HOOK(int, close, (int fd)) {
 }
 
 DEFINE_HOOK(int, closedir, (void* directory)) {
-  if (directory != nullptr && chokepoint_vforked == 0) ForgetDescriptor(dirfd(static_cast<DIR*>(directory)));
+  if (directory != nullptr && chokepoint_vforked == 0)
+    ForgetDescriptor(dirfd(static_cast<DIR*>(directory)));
   return REAL(closedir)(directory);
 }
 

@@ -1,5 +1,5 @@
-// Descriptors that are no files: entered as such when they are made, so that their reads cost one comparison.
-// Must not record.
+// Descriptors that are no files: entered as such when they are made, so that their reads cost one
+// comparison. Must not record.
 #include "interpose/fd_table.h"
 #include "interpose/guard.h"
 #include "interpose/real.h"
@@ -31,10 +31,14 @@ DEFINE_HOOK(int, socketpair, (int domain, int type, int protocol, int* out)) {
 }
 DEFINE_HOOK(int, pipe, (int* out)) { return IgnorePair(REAL(pipe)(out), out); }
 DEFINE_HOOK(int, pipe2, (int* out, int flags)) { return IgnorePair(REAL(pipe2)(out, flags), out); }
-DEFINE_HOOK(int, eventfd, (unsigned count, int flags)) { return Ignore(REAL(eventfd)(count, flags)); }
+DEFINE_HOOK(int, eventfd, (unsigned count, int flags)) {
+  return Ignore(REAL(eventfd)(count, flags));
+}
 DEFINE_HOOK(int, epoll_create, (int size)) { return Ignore(REAL(epoll_create)(size)); }
 DEFINE_HOOK(int, epoll_create1, (int flags)) { return Ignore(REAL(epoll_create1)(flags)); }
-DEFINE_HOOK(int, timerfd_create, (int clock, int flags)) { return Ignore(REAL(timerfd_create)(clock, flags)); }
+DEFINE_HOOK(int, timerfd_create, (int clock, int flags)) {
+  return Ignore(REAL(timerfd_create)(clock, flags));
+}
 DEFINE_HOOK(int, signalfd, (int fd, const void* mask, int flags)) {
   return Ignore(REAL(signalfd)(fd, mask, flags));
 }

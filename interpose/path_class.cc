@@ -29,26 +29,40 @@ struct Text {
     const std::size_t length = std::strlen(other);
     return bytes >= length && std::memcmp(begin + bytes - length, other, length) == 0;
   }
-  bool Contains(const char* other) const { return memmem(begin, bytes, other, std::strlen(other)) != nullptr; }
+  bool Contains(const char* other) const {
+    return memmem(begin, bytes, other, std::strlen(other)) != nullptr;
+  }
 };
 
 // Places where programs keep themselves.
-constexpr const char* kCodePrefixes[] = {"/usr/", "/lib/", "/lib64/", "/etc/", "/bin/", "/sbin/", "/var/lib/"};
-constexpr const char* kCodeParts[] = {"/site-packages/", "/dist-packages/", "/__pycache__/", "/lib/python", "/.git/",
-                                      "/.cache/pip/", "/CMakeFiles/"};
-constexpr const char* kCodeSuffixes[] = {".py", ".pyc", ".pyd", ".so", ".o", ".a", ".h", ".hpp", ".c", ".cc",
-                                         ".cpp", ".cu", ".cuh", ".s", ".d", ".ninja", ".ptx", ".cubin", ".pyi"};
+constexpr const char* kCodePrefixes[] = {"/usr/", "/lib/",  "/lib64/",  "/etc/",
+                                         "/bin/", "/sbin/", "/var/lib/"};
+constexpr const char* kCodeParts[] = {"/site-packages/", "/dist-packages/", "/__pycache__/",
+                                      "/lib/python",     "/.git/",          "/.cache/pip/",
+                                      "/CMakeFiles/"};
+constexpr const char* kCodeSuffixes[] = {".py",  ".pyc",   ".pyd", ".so",    ".o",  ".a",   ".h",
+                                         ".hpp", ".c",     ".cc",  ".cpp",   ".cu", ".cuh", ".s",
+                                         ".d",   ".ninja", ".ptx", ".cubin", ".pyi"};
 
-// why these: how training frameworks name what they write; see docs/limitations.md for what the names cannot tell.
-constexpr const char* kMarkerNames[] = {".metadata", ".metadata.tmp", "latest", "latest.txt",
-                                        "latest_checkpointed_iteration.txt", "_CHECKPOINT_METADATA", "_METADATA"};
-constexpr const char* kCheckpointSuffixes[] = {".distcp", ".ckpt", ".safetensors", ".pt", ".pth", ".nemo", ".pkl.ckpt"};
-constexpr const char* kCheckpointParts[] = {"ocdbt.process_", "orbax-checkpoint-tmp", "/global_step", "/checkpoint-",
-                                            "/checkpoints/", "/iter_0", "pytorch_model", "optimizer.bin"};
+// why these: how training frameworks name what they write; see docs/limitations.md for what the
+// names cannot tell.
+constexpr const char* kMarkerNames[] = {".metadata",
+                                        ".metadata.tmp",
+                                        "latest",
+                                        "latest.txt",
+                                        "latest_checkpointed_iteration.txt",
+                                        "_CHECKPOINT_METADATA",
+                                        "_METADATA"};
+constexpr const char* kCheckpointSuffixes[] = {".distcp", ".ckpt", ".safetensors", ".pt",
+                                               ".pth",    ".nemo", ".pkl.ckpt"};
+constexpr const char* kCheckpointParts[] = {
+    "ocdbt.process_", "orbax-checkpoint-tmp", "/global_step", "/checkpoint-", "/checkpoints/",
+    "/iter_0",        "pytorch_model",        "optimizer.bin"};
 constexpr const char* kDatasetSuffixes[] = {
-    ".tar",  ".parquet", ".arrow", ".tfrecord", ".npy",  ".npz",  ".h5",  ".hdf5",   ".bin", ".idx",
-    ".jpg",  ".jpeg",    ".JPEG",  ".png",      ".webp", ".mp3",  ".wav", ".flac",   ".mp4", ".rec",
-    ".jsonl", ".csv",    ".zst",   ".mdb",      ".zip",  ".txt",  ".mds", ".beton",  ".zarr", ".pgn"};
+    ".tar", ".parquet", ".arrow", ".tfrecord", ".npy",   ".npz", ".h5",   ".hdf5",
+    ".bin", ".idx",     ".jpg",   ".jpeg",     ".JPEG",  ".png", ".webp", ".mp3",
+    ".wav", ".flac",    ".mp4",   ".rec",      ".jsonl", ".csv", ".zst",  ".mdb",
+    ".zip", ".txt",     ".mds",   ".beton",    ".zarr",  ".pgn"};
 constexpr const char* kLogSuffixes[] = {".log", ".out", ".err", ".jsonl", ".csv", ".wandb"};
 
 template <std::size_t kCount>

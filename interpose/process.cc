@@ -1,10 +1,9 @@
 // How processes begin and end: fork, clone, exec, exit.
 // Must not touch anything in a vfork child: it lives in its parent's memory.
+#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <unistd.h>
-
-#include <errno.h>
 
 #include "interpose/guard.h"
 #include "interpose/process_state.h"
@@ -46,7 +45,8 @@ DEFINE_HOOK(pid_t, fork, ()) {
   return Fork([] { return REAL(fork)(); });
 }
 
-// Children of _Fork and clone are recognised by their zeroed memory: those functions may be called where nothing else may.
+// Children of _Fork and clone are recognised by their zeroed memory: those functions may be called
+// where nothing else may.
 DEFINE_HOOK(pid_t, _Fork, ()) { return REAL(_Fork)(); }
 
 DEFINE_HOOK(int, clone, (int (*start)(void*), void* stack, int flags, void* argument, ...)) {
@@ -56,8 +56,8 @@ DEFINE_HOOK(int, clone, (int (*start)(void*), void* stack, int flags, void* argu
   void* tls = va_arg(rest, void*);
   void* child_tid = va_arg(rest, void*);
   va_end(rest);
-  // why: with shared memory and no thread-local storage of its own the child would use this thread's. It forwards only, and with
-  // it this thread while they cannot be told apart.
+  // why: with shared memory and no thread-local storage of its own the child would use this
+  // thread's. It forwards only, and with it this thread while they cannot be told apart.
   const bool shares = (flags & CLONE_VM) != 0 && (flags & CLONE_SETTLS) == 0;
   if (shares) ++t_bypass;
   const int child = REAL(clone)(start, stack, flags, argument, parent_tid, tls, child_tid);
@@ -78,7 +78,8 @@ DEFINE_HOOK(int, execvpe, (const char* path, char* const* arguments, char* const
   return Exec([&] { return REAL(execvpe)(path, arguments, environment); });
 }
 DEFINE_HOOK(int, execveat,
-            (int directory, const char* path, char* const* arguments, char* const* environment, int flags)) {
+            (int directory, const char* path, char* const* arguments, char* const* environment,
+             int flags)) {
   return Exec([&] { return REAL(execveat)(directory, path, arguments, environment, flags); });
 }
 DEFINE_HOOK(int, fexecve, (int fd, char* const* arguments, char* const* environment)) {

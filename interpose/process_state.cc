@@ -1,5 +1,5 @@
-// The life of a process as the preload library sees it: set-up, the wait for something worth recording, the record's end.
-// Must not leave a trace of itself in processes that stay dormant.
+// The life of a process as the preload library sees it: set-up, the wait for something worth
+// recording, the record's end. Must not leave a trace of itself in processes that stay dormant.
 #include "interpose/process_state.h"
 
 #include <errno.h>
@@ -31,16 +31,19 @@ constexpr std::int64_t kInterestBytes = 256 * 1024;  // moved to or from files t
 constexpr int kExitDeadlineMs = 2000;
 // Programs that move files about for others, or only read themselves.
 constexpr const char* kSilentPrograms[] = {
-    "sh", "bash", "dash", "zsh", "ksh", "fish", "git", "gcc", "g++", "cc", "c++", "cc1", "cc1plus", "cpp",
-    "clang", "clang++", "as", "ld", "ld.gold", "ld.lld", "lld", "collect2", "lto1", "ar", "ranlib", "make",
-    "cmake", "ninja", "nvcc", "cicc", "ptxas", "fatbinary", "nvidia-smi", "rocm-smi", "ldconfig", "ldd", "ps",
-    "top", "htop", "strace", "gdb", "sudo", "su", "ssh", "sshd", "chokepoint"};
+    "sh",         "bash",     "dash",     "zsh",    "ksh",     "fish",      "git",   "gcc",
+    "g++",        "cc",       "c++",      "cc1",    "cc1plus", "cpp",       "clang", "clang++",
+    "as",         "ld",       "ld.gold",  "ld.lld", "lld",     "collect2",  "lto1",  "ar",
+    "ranlib",     "make",     "cmake",    "ninja",  "nvcc",    "cicc",      "ptxas", "fatbinary",
+    "nvidia-smi", "rocm-smi", "ldconfig", "ldd",    "ps",      "top",       "htop",  "strace",
+    "gdb",        "sudo",     "su",       "ssh",    "sshd",    "chokepoint"};
 
 std::atomic<std::int64_t> g_interest_left{kInterestBytes};
 std::atomic<std::uint32_t> g_pid{0};
 std::atomic<std::uint32_t> g_parent_pid{0};
 std::atomic<std::uint32_t> g_origin{static_cast<std::uint32_t>(trace::ProcessOrigin::kExec)};
-std::atomic<std::uint32_t> g_fork_depth{0};  // inside libc's fork: a child found then is an ordinary one
+std::atomic<std::uint32_t> g_fork_depth{
+    0};  // inside libc's fork: a child found then is an ordinary one
 std::atomic<std::uint32_t> g_recorder_thread{0};
 std::atomic<std::uint64_t> g_last_coverage_ns{0};
 bool g_silent_program = false;
@@ -56,7 +59,8 @@ bool IsSilentProgram(const char* name) {
 std::uint64_t MonotonicNs() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // Sets the scale for `ticks_per_second`: windows of 100 ms, histogram units of about 0.4 us.
@@ -91,9 +95,11 @@ void RefineScale() {
     first_ticks = ticks;
     first_ns = now_ns;
   } else if (now_ns - first_ns > 200'000'000u) {
-    const double rate = static_cast<double>(ticks - first_ticks) * 1e9 / static_cast<double>(now_ns - first_ns);
+    const double rate =
+        static_cast<double>(ticks - first_ticks) * 1e9 / static_cast<double>(now_ns - first_ns);
     first_ns = ~std::uint64_t{0};
-    // why not the shift: histograms of one process would mix two units; each window tells its own, but the guess is near enough.
+    // why not the shift: histograms of one process would mix two units; each window tells its own,
+    // but the guess is near enough.
     g_ticks.window_ticks = static_cast<std::uint64_t>(rate / 10);
   }
 }
@@ -127,7 +133,8 @@ void ReadThreshold() {
   const char* text = getenv("CHOKEPOINT_IO_MIN_KB");
   if (text == nullptr || *text < '0' || *text > '9') return;
   std::int64_t value = 0;
-  for (; *text >= '0' && *text <= '9' && value < (1 << 30); ++text) value = value * 10 + (*text - '0');
+  for (; *text >= '0' && *text <= '9' && value < (1 << 30); ++text)
+    value = value * 10 + (*text - '0');
   g_interest_left.store(value * 1024, std::memory_order_relaxed);
   // why: who asks for everything means this program too.
   if (value == 0) g_silent_program = false;
@@ -141,7 +148,8 @@ void EmitEarly(std::uint32_t number, ThreadState* state) {
     const std::uint64_t bytes = file.early_bytes[direction].exchange(0, std::memory_order_relaxed);
     if (!TellFile(state, number, -1)) continue;
     trace::FileCall record;
-    record.call = static_cast<std::uint8_t>(direction == 0 ? FileCallKind::kRead : FileCallKind::kWrite);
+    record.call =
+        static_cast<std::uint8_t>(direction == 0 ? FileCallKind::kRead : FileCallKind::kWrite);
     record.flags = trace::kFileCallEarly | trace::kFileCallUntimed;
     record.file = number;
     record.bytes = bytes;
@@ -178,7 +186,8 @@ int FindNccl(dl_phdr_info* info, std::size_t /*bytes*/, void* found) {
 }  // namespace
 
 void AddGap(std::uint32_t gap) {
-  if ((g_gaps.load(std::memory_order_relaxed) & gap) == 0) g_gaps.fetch_or(gap, std::memory_order_relaxed);
+  if ((g_gaps.load(std::memory_order_relaxed) & gap) == 0)
+    g_gaps.fetch_or(gap, std::memory_order_relaxed);
 }
 
 void CountEarly(std::uint32_t number, int direction, std::int64_t bytes) {
@@ -186,7 +195,8 @@ void CountEarly(std::uint32_t number, int direction, std::int64_t bytes) {
   if (TheGate().alive.load(std::memory_order_relaxed) == 0) BecomeChild();
   File& file = FileOf(number);
   const std::int64_t moved = bytes > 0 ? bytes : 0;
-  file.early_bytes[direction].fetch_add(static_cast<std::uint64_t>(moved), std::memory_order_relaxed);
+  file.early_bytes[direction].fetch_add(static_cast<std::uint64_t>(moved),
+                                        std::memory_order_relaxed);
   file.early_calls[direction].fetch_add(1, std::memory_order_relaxed);
   if (number == kCodeFile || g_silent_program) return;
   if (g_interest_left.fetch_sub(moved, std::memory_order_relaxed) - moved <= 0) Activate();
@@ -246,8 +256,9 @@ void BecomeChild() {
   const bool was_active = Active();
   g_parent_pid.store(g_pid.load(std::memory_order_relaxed), std::memory_order_relaxed);
   g_pid.store(raw::ProcessId(), std::memory_order_relaxed);
-  const auto origin = g_fork_depth.load(std::memory_order_relaxed) != 0 ? trace::ProcessOrigin::kFork
-                                                                        : trace::ProcessOrigin::kClone;
+  const auto origin = g_fork_depth.load(std::memory_order_relaxed) != 0
+                          ? trace::ProcessOrigin::kFork
+                          : trace::ProcessOrigin::kClone;
   g_origin.store(static_cast<std::uint32_t>(origin), std::memory_order_relaxed);
   g_fork_depth.store(0, std::memory_order_relaxed);
   g_generation.fetch_add(1, std::memory_order_relaxed);
@@ -329,7 +340,8 @@ __attribute__((constructor)) void Begin() {
     trace::InitClock();
     GuessScale();
     g_pid.store(raw::ProcessId(), std::memory_order_relaxed);
-    g_parent_pid.store(static_cast<std::uint32_t>(raw::Call(SYS_getppid)), std::memory_order_relaxed);
+    g_parent_pid.store(static_cast<std::uint32_t>(raw::Call(SYS_getppid)),
+                       std::memory_order_relaxed);
     g_silent_program = IsSilentProgram(program_invocation_short_name);
     ReadThreshold();
     ConfigureRecorder();

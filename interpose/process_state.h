@@ -1,5 +1,5 @@
-// Whether this process records, and when it begins and ends: dormant until it does I/O that is worth a trace.
-// Must not start anything in a process that only runs a shell, a compiler or git.
+// Whether this process records, and when it begins and ends: dormant until it does I/O that is
+// worth a trace. Must not start anything in a process that only runs a shell, a compiler or git.
 #pragma once
 
 #include <atomic>
@@ -10,15 +10,15 @@
 namespace chokepoint::interpose {
 
 enum class Mode : std::uint32_t {
-  kNew = 0,   // the constructor has not run
-  kOff,       // disabled, or over
-  kDormant,   // counts, but has neither file nor thread
+  kNew = 0,  // the constructor has not run
+  kOff,      // disabled, or over
+  kDormant,  // counts, but has neither file nor thread
   kActive,
 };
 
 extern std::atomic<Mode> g_mode;
-extern std::atomic<std::uint32_t> g_generation;     // 1, +1 in each forked child
-extern std::atomic<std::uint32_t> g_gaps;           // trace::IoGap
+extern std::atomic<std::uint32_t> g_generation;  // 1, +1 in each forked child
+extern std::atomic<std::uint32_t> g_gaps;        // trace::IoGap
 extern std::atomic<std::uint64_t> g_mapped_bytes;
 
 inline bool Active() { return g_mode.load(std::memory_order_relaxed) == Mode::kActive; }
@@ -27,7 +27,8 @@ inline bool Watching() { return g_mode.load(std::memory_order_relaxed) >= Mode::
 
 void AddGap(std::uint32_t gap);
 
-// Counts a call of a dormant process; becomes active when enough was moved. `direction`: 0 read, 1 written.
+// Counts a call of a dormant process; becomes active when enough was moved. `direction`: 0 read, 1
+// written.
 void CountEarly(std::uint32_t file, int direction, std::int64_t bytes);
 
 // A file of a dormant process was opened: active if everything is to be recorded.

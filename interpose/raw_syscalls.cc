@@ -42,42 +42,53 @@ struct Wanted {
 };
 
 constexpr Wanted kTransfers[] = {
-    {SYS_read, FileCallKind::kRead, false},       {SYS_write, FileCallKind::kWrite, false},
-    {SYS_readv, FileCallKind::kRead, false},      {SYS_writev, FileCallKind::kWrite, false},
-    {SYS_pread64, FileCallKind::kRead, true},     {SYS_pwrite64, FileCallKind::kWrite, true},
-    {SYS_preadv, FileCallKind::kRead, true},      {SYS_pwritev, FileCallKind::kWrite, true},
-    {SYS_preadv2, FileCallKind::kRead, true},     {SYS_pwritev2, FileCallKind::kWrite, true},
+    {SYS_read, FileCallKind::kRead, false},   {SYS_write, FileCallKind::kWrite, false},
+    {SYS_readv, FileCallKind::kRead, false},  {SYS_writev, FileCallKind::kWrite, false},
+    {SYS_pread64, FileCallKind::kRead, true}, {SYS_pwrite64, FileCallKind::kWrite, true},
+    {SYS_preadv, FileCallKind::kRead, true},  {SYS_pwritev, FileCallKind::kWrite, true},
+    {SYS_preadv2, FileCallKind::kRead, true}, {SYS_pwritev2, FileCallKind::kWrite, true},
 };
 
-constexpr long kOthers[] = {SYS_close,  SYS_openat,        SYS_fsync,          SYS_fdatasync,
-                            SYS_dup,    SYS_dup3,          SYS_exit_group,     SYS_io_uring_setup,
-                            SYS_execve, SYS_memfd_create,  SYS_chdir,          SYS_fchdir,
+constexpr long kOthers[] = {
+    SYS_close,      SYS_openat,         SYS_fsync,  SYS_fdatasync,    SYS_dup,   SYS_dup3,
+    SYS_exit_group, SYS_io_uring_setup, SYS_execve, SYS_memfd_create, SYS_chdir, SYS_fchdir,
 #if defined(__x86_64__)
-                            SYS_open,   SYS_dup2,
+    SYS_open,       SYS_dup2,
 #endif
 };
 
 void Enter(long fd) {
-  if (fd >= 0 && !MustForward()) SetDescriptor(static_cast<int>(fd), kUnknownFile, 0, kUnknownPosition);
+  if (fd >= 0 && !MustForward())
+    SetDescriptor(static_cast<int>(fd), kUnknownFile, 0, kUnknownPosition);
 }
 
 long OtherCall(long number, const long (&a)[6]) {
-  const auto real = [&] { return chokepoint_real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); };
+  const auto real = [&] {
+    return chokepoint_real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  };
   const int fd = static_cast<int>(a[0]);
   switch (number) {
     case SYS_fsync:
     case SYS_fdatasync: {
-      const auto detail = number == SYS_fsync ? trace::FileCallDetail::kFsync : trace::FileCallDetail::kFdatasync;
+      const auto detail =
+          number == SYS_fsync ? trace::FileCallDetail::kFsync : trace::FileCallDetail::kFdatasync;
       return SingleCall(FileCallKind::kSync, fd, static_cast<std::uint32_t>(detail), 0, false,
                         [&] { return static_cast<int>(real()); });
     }
     case SYS_close:
       if (!MustForward()) ForgetDescriptor(fd);
       return real();
-    case SYS_exit_group: FinishProcess(2000); return real();
-    case SYS_execve: FlushProcess(500); return real();
-    case SYS_io_uring_setup: AddGap(trace::kGapIoUring); break;
-    default: break;
+    case SYS_exit_group:
+      FinishProcess(2000);
+      return real();
+    case SYS_execve:
+      FlushProcess(500);
+      return real();
+    case SYS_io_uring_setup:
+      AddGap(trace::kGapIoUring);
+      break;
+    default:
+      break;
   }
   const long result = real();
   if (number == SYS_chdir || number == SYS_fchdir) {
@@ -97,9 +108,8 @@ __attribute__((constructor)) void FillWanted() {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("hidden"), used)) long chokepoint_hook_syscall(long number, long a0, long a1,
-                                                                                   long a2, long a3, long a4,
-                                                                                   long a5) {
+extern "C" __attribute__((visibility("hidden"), used)) long chokepoint_hook_syscall(
+    long number, long a0, long a1, long a2, long a3, long a4, long a5) {
   const long a[6] = {a0, a1, a2, a3, a4, a5};
   for (const Wanted& wanted : kTransfers) {
     if (wanted.number != number) continue;

@@ -16,7 +16,8 @@ std::uint64_t OffsetOrPosition(off_t offset) {
 }  // namespace
 
 DEFINE_HOOK(ssize_t, read, (int fd, void* data, size_t bytes)) {
-  return Transfer(FileCallKind::kRead, fd, kUnknownOffset, 0, [&] { return REAL(read)(fd, data, bytes); });
+  return Transfer(FileCallKind::kRead, fd, kUnknownOffset, 0,
+                  [&] { return REAL(read)(fd, data, bytes); });
 }
 
 DEFINE_HOOK(ssize_t, __read_chk, (int fd, void* data, size_t bytes, size_t room)) {
@@ -35,7 +36,8 @@ DEFINE_HOOK(ssize_t, __pread_chk, (int fd, void* data, size_t bytes, off_t offse
 }
 
 DEFINE_HOOK(ssize_t, readv, (int fd, const iovec* pieces, int count)) {
-  return Transfer(FileCallKind::kRead, fd, kUnknownOffset, 0, [&] { return REAL(readv)(fd, pieces, count); });
+  return Transfer(FileCallKind::kRead, fd, kUnknownOffset, 0,
+                  [&] { return REAL(readv)(fd, pieces, count); });
 }
 
 DEFINE_HOOK(ssize_t, preadv, (int fd, const iovec* pieces, int count, off_t offset)) {
@@ -49,7 +51,8 @@ DEFINE_HOOK(ssize_t, preadv2, (int fd, const iovec* pieces, int count, off_t off
 }
 
 DEFINE_HOOK(ssize_t, write, (int fd, const void* data, size_t bytes)) {
-  return Transfer(FileCallKind::kWrite, fd, kUnknownOffset, 0, [&] { return REAL(write)(fd, data, bytes); });
+  return Transfer(FileCallKind::kWrite, fd, kUnknownOffset, 0,
+                  [&] { return REAL(write)(fd, data, bytes); });
 }
 
 DEFINE_HOOK(ssize_t, pwrite, (int fd, const void* data, size_t bytes, off_t offset)) {
@@ -58,7 +61,8 @@ DEFINE_HOOK(ssize_t, pwrite, (int fd, const void* data, size_t bytes, off_t offs
 }
 
 DEFINE_HOOK(ssize_t, writev, (int fd, const iovec* pieces, int count)) {
-  return Transfer(FileCallKind::kWrite, fd, kUnknownOffset, 0, [&] { return REAL(writev)(fd, pieces, count); });
+  return Transfer(FileCallKind::kWrite, fd, kUnknownOffset, 0,
+                  [&] { return REAL(writev)(fd, pieces, count); });
 }
 
 DEFINE_HOOK(ssize_t, pwritev, (int fd, const iovec* pieces, int count, off_t offset)) {

@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <link.h>
 
+#include <cstddef>
+#include <cstring>
+
 namespace chokepoint::interpose {
 
 extern "C" {
@@ -20,19 +23,32 @@ long Missing() {
   return -1;
 }
 
-void* FindInLoadedObjects(const char* name) {
-  Dl_info own{};
-  dladdr(reinterpret_cast<void*>(&FindInLoadedObjects), &own);
-  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
-    if (map->l_name == nullptr || map->l_name[0] == '\0') continue;
-    void* handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+// Objects that may hold a late function. By name: two libraries have them.
+struct Candidates {
+  const char* names[8];
+  int count;
+};
+
+int Collect(dl_phdr_info* object, std::size_t /*bytes*/, void* argument) {
+  auto* candidates = static_cast<Candidates*>(argument);
+  const char* name = object->dlpi_name;
+  if (name == nullptr) return 0;
+  if (std::strstr(name, "libaio") == nullptr && std::strstr(name, "liburing") == nullptr) return 0;
+  if (candidates->count < 8) candidates->names[candidates->count++] = name;
+  return 0;
+}
+
+void* FindInLoadedObjects(const char* function) {
+  Candidates candidates{};
+  dl_iterate_phdr(&Collect, &candidates);
+  // why not in Collect: the loader's lock is held there, and dlopen would take another one after
+  // it.
+  for (int i = 0; i < candidates.count; ++i) {
+    void* handle = dlopen(candidates.names[i], RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) continue;
-    void* found = dlsym(handle, name);
+    void* found = dlsym(handle, function);
     dlclose(handle);
-    Dl_info info{};
-    if (found != nullptr && dladdr(found, &info) != 0 && info.dli_fbase != own.dli_fbase) {
-      return found;
-    }
+    if (found != nullptr) return found;
   }
   return nullptr;
 }

@@ -1,5 +1,5 @@
-// Folds calls into windows and emits the rest. A window is assembled in the ring file's board, so that a killed process still tells it.
-// Must not call libc, change errno or wait.
+// Folds calls into windows and emits the rest. A window is assembled in the ring file's board, so
+// that a killed process still tells it. Must not call libc, change errno or wait.
 #include "interpose/record.h"
 
 #include <algorithm>
@@ -42,13 +42,24 @@ void AddToTotals(trace::ThreadFileTotals* totals, FileCallKind kind, std::uint64
                  std::uint32_t calls) {
   totals->calls += calls;
   switch (kind) {
-    case FileCallKind::kRead: totals->read_bytes += bytes; return;
-    case FileCallKind::kWrite: totals->written_bytes += bytes; return;
-    case FileCallKind::kStdioRead: totals->stdio_read_bytes += bytes; return;
-    case FileCallKind::kStdioWrite: totals->stdio_written_bytes += bytes; return;
+    case FileCallKind::kRead:
+      totals->read_bytes += bytes;
+      return;
+    case FileCallKind::kWrite:
+      totals->written_bytes += bytes;
+      return;
+    case FileCallKind::kStdioRead:
+      totals->stdio_read_bytes += bytes;
+      return;
+    case FileCallKind::kStdioWrite:
+      totals->stdio_written_bytes += bytes;
+      return;
     case FileCallKind::kAsyncRead:
-    case FileCallKind::kAsyncWrite: totals->async_bytes += bytes; return;
-    default: return;
+    case FileCallKind::kAsyncWrite:
+      totals->async_bytes += bytes;
+      return;
+    default:
+      return;
   }
 }
 
@@ -79,9 +90,29 @@ void EmitCall(ThreadState* state, const Call& call, std::uint64_t ticks) {
   EmitBusy(state, record);
 }
 
+// A window of one call is told as a call: it is less than half the size and says more.
+void EmitWindow(ThreadState* state, trace::BoardSlot* slot) {
+  const FileWindow& window = *WindowIn(slot);
+  const WindowSide& side = *SideOf(slot);
+  if (window.calls != 1 || side.copied_calls != 0) return EmitBusy(state, window);
+  FileCall record;
+  record.call = window.call;
+  record.flags = window.flags;
+  record.file = window.file;
+  record.bytes = window.bytes;
+  record.offset = side.first_offset;
+  record.start_ticks = window.start_ticks;
+  record.end_after_ticks = static_cast<float>(window.time_ticks);
+  record.error = window.last_error;
+  record.calls = 1;
+  record.descriptor = side.fd;
+  record.detail = side.detail;
+  EmitBusy(state, record);
+}
+
 void CloseWindow(ThreadState* state, WindowRef* ref) {
   if (ref->slot == nullptr) return;
-  EmitBusy(state, *WindowIn(ref->slot));
+  EmitWindow(state, ref->slot);
   FreeSlot(ref->slot);
   *ref = {0, nullptr};
 }
@@ -91,14 +122,14 @@ FileWindow* OpenWindow(ThreadState* state, WindowRef* ref, std::uint64_t key, co
   trace::BoardSlot* slot = ref->slot;
   if (slot != nullptr) {
     if (ref->key == key) next_offset = SideOf(slot)->next_offset;
-    EmitBusy(state, *WindowIn(slot));
+    EmitWindow(state, slot);
   } else {
     slot = ClaimSlot();
     if (slot == nullptr) return nullptr;
   }
   ref->key = key;
   ref->slot = slot;
-  *SideOf(slot) = {next_offset, 0};
+  *SideOf(slot) = {next_offset, 0, call.offset, call.fd, call.detail};
   FileWindow window;
   window.call = static_cast<std::uint8_t>(call.kind);
   window.file = call.file;
@@ -123,11 +154,13 @@ bool Continues(WindowSide* side, const Call& call) {
 // False when it could not be folded.
 bool Fold(ThreadState* state, const Call& call, std::uint64_t ticks) {
   const std::uint64_t key = std::uint64_t{call.file} << 8 | static_cast<std::uint64_t>(call.kind);
-  WindowRef* ref = &state->windows[(call.file * 3 + static_cast<unsigned>(call.kind)) % kWindowsPerThread];
+  WindowRef* ref =
+      &state->windows[(call.file * 3 + static_cast<unsigned>(call.kind)) % kWindowsPerThread];
   FileWindow* window = nullptr;
   if (__builtin_expect(ref->key == key && ref->slot != nullptr, 1)) {
     window = WindowIn(ref->slot);
-    if (call.start_ticks - window->start_ticks > g_ticks.window_ticks || window->calls >= kMaxWindowCalls) {
+    if (call.start_ticks - window->start_ticks > g_ticks.window_ticks ||
+        window->calls >= kMaxWindowCalls) {
       window = nullptr;
     }
   }
@@ -162,7 +195,8 @@ void CountNested(ThreadState* state, const Call& call) {
   const bool writes = call.kind == FileCallKind::kWrite || call.kind == FileCallKind::kStdioWrite;
   const int direction = writes ? 1 : 0;
   if (call.bytes > 0) {
-    state->nested.bytes[direction].fetch_add(static_cast<std::uint64_t>(call.bytes), std::memory_order_relaxed);
+    state->nested.bytes[direction].fetch_add(static_cast<std::uint64_t>(call.bytes),
+                                             std::memory_order_relaxed);
   }
   state->nested.calls[direction].fetch_add(1, std::memory_order_relaxed);
   if (++state->nested_in_a_row > kLeftForGood && state->busy == 1) state->busy = 0;
@@ -170,7 +204,8 @@ void CountNested(ThreadState* state, const Call& call) {
 
 void EmitNested(ThreadState* state, std::uint64_t now) {
   for (int direction = 0; direction < 2; ++direction) {
-    const std::uint32_t calls = state->nested.calls[direction].exchange(0, std::memory_order_relaxed);
+    const std::uint32_t calls =
+        state->nested.calls[direction].exchange(0, std::memory_order_relaxed);
     if (calls == 0) continue;
     FileCall record;
     const FileCallKind kind = direction == 0 ? FileCallKind::kRead : FileCallKind::kWrite;
@@ -195,7 +230,8 @@ bool TellFileNow(File& file, std::uint32_t number, int fd, std::uint32_t generat
     if (descriptor != nullptr) descriptor->file.store(kIgnoredFile, std::memory_order_release);
     return false;
   }
-  if (file.told_generation.exchange(generation, std::memory_order_relaxed) == generation) return true;
+  if (file.told_generation.exchange(generation, std::memory_order_relaxed) == generation)
+    return true;
   if (facts.mount != 0) TellMount(facts.mount);
   trace::FileObject record;
   record.file_class = file.file_class;
@@ -236,7 +272,8 @@ void EndCall(ThreadState* state, const Call& call) {
   state->busy = 1;
   CompilerBarrier();
   state->totals->call = 0;
-  AddToTotals(state->totals, call.kind, call.bytes > 0 ? static_cast<std::uint64_t>(call.bytes) : 0, 1);
+  AddToTotals(state->totals, call.kind, call.bytes > 0 ? static_cast<std::uint64_t>(call.bytes) : 0,
+              1);
   const std::uint64_t ticks = call.end_ticks - call.start_ticks;
   const bool serious = call.error != 0 && call.error != EAGAIN && call.error != EINTR;
   const bool single = call.single || serious || ticks >= g_ticks.slow_ticks ||
@@ -255,7 +292,8 @@ void EndCall(ThreadState* state, const Call& call) {
 bool TellFile(ThreadState* state, std::uint32_t number, int fd) {
   File& file = FileOf(number);
   const std::uint32_t generation = g_generation.load(std::memory_order_relaxed);
-  if (__builtin_expect(file.told_generation.load(std::memory_order_relaxed) == generation, 1)) return true;
+  if (__builtin_expect(file.told_generation.load(std::memory_order_relaxed) == generation, 1))
+    return true;
   if (number < kFirstFile) return true;
   const std::uint32_t busy = state->busy;
   state->busy = 2;
@@ -288,7 +326,8 @@ void ShowWindows(bool all) {
       FileWindow window;
       std::memcpy(&window, slot->record, sizeof(window));
       std::atomic_thread_fence(std::memory_order_acquire);
-      const bool torn = slot->id.load(std::memory_order_relaxed) != id || WindowIn(slot)->calls != window.calls;
+      const bool torn =
+          slot->id.load(std::memory_order_relaxed) != id || WindowIn(slot)->calls != window.calls;
       if (torn || window.kind != static_cast<std::uint16_t>(FileWindow::kKind)) continue;
       const bool idle = now - window.start_ticks > 2 * g_ticks.window_ticks;
       if (window.calls == SideOf(slot)->copied_calls || (!idle && !all)) continue;

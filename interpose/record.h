@@ -1,5 +1,5 @@
-// From a call to a record: times it, folds small calls into windows, emits large, slow and rare ones.
-// Must not call libc, change errno or wait.
+// From a call to a record: times it, folds small calls into windows, emits large, slow and rare
+// ones. Must not call libc, change errno or wait.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ extern TickScale g_ticks;
 // One finished call.
 struct Call {
   FileCallKind kind;
-  std::uint8_t flags;        // trace::FileCallFlag
+  std::uint8_t flags;  // trace::FileCallFlag
   std::uint32_t file;
-  std::int64_t bytes;        // negative: failed
-  std::uint64_t offset;      // kUnknownOffset
-  bool sequential;           // known to continue the one before
-  bool single;               // always recorded one by one, if the budget allows
+  std::int64_t bytes;    // negative: failed
+  std::uint64_t offset;  // kUnknownOffset
+  bool sequential;       // known to continue the one before
+  bool single;           // always recorded one by one, if the budget allows
   int error;
   int fd;
   std::uint32_t detail;
@@ -54,10 +54,12 @@ inline std::uint64_t BeginCall(ThreadState* state, FileCallKind kind, std::uint3
 // Records it. Counts into the totals too.
 void EndCall(ThreadState* state, const Call& call);
 
-// True when this thread may emit another record of its own for one call now: their rate is bounded, the rest is folded.
+// True when this thread may emit another record of its own for one call now: their rate is bounded,
+// the rest is folded.
 bool WithinBudget(ThreadState* state, std::uint64_t now);
 
-// Bytes of read(2) and write(2) on what is no file: they are in the kernel's counters, so they must be in ours.
+// Bytes of read(2) and write(2) on what is no file: they are in the kernel's counters, so they must
+// be in ours.
 inline void CountOther(int direction, std::int64_t bytes) {
   ThreadState* state = t_state;
   if (state == nullptr || bytes <= 0 || MustForward()) return;
@@ -67,7 +69,8 @@ inline void CountOther(int direction, std::int64_t bytes) {
       static_cast<std::uint64_t>(bytes);
 }
 
-// Emits a record that is no FileCall (rename, map, connection), unless this thread is inside our own code.
+// Emits a record that is no FileCall (rename, map, connection), unless this thread is inside our
+// own code.
 template <class Event>
 void EmitGuarded(ThreadState* state, const Event& event) {
   if (state->busy != 0) return;

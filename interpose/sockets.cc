@@ -1,5 +1,5 @@
-// connect, accept and getaddrinfo: who this process talks to, by address and by the name that it asked for.
-// Must not look at the data of a socket.
+// connect, accept and getaddrinfo: who this process talks to, by address and by the name that it
+// asked for. Must not look at the data of a socket.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -22,7 +22,8 @@ namespace {
 
 namespace raw = trace::raw;
 
-// The names that were looked up last, by address. Also in dormant processes: the connection may be what wakes them.
+// The names that were looked up last, by address. Also in dormant processes: the connection may be
+// what wakes them.
 struct Known {
   std::atomic<std::uint32_t> version;  // odd while it is written
   std::uint8_t address[16];
@@ -64,7 +65,8 @@ bool EndpointOf(const sockaddr* address, Endpoint* out) {
 
 void Remember(const addrinfo* list, const char* name) {
   int entries = 0;
-  for (const addrinfo* entry = list; entry != nullptr && entries < 16; entry = entry->ai_next, ++entries) {
+  for (const addrinfo* entry = list; entry != nullptr && entries < 16;
+       entry = entry->ai_next, ++entries) {
     Endpoint endpoint;
     if (!EndpointOf(entry->ai_addr, &endpoint)) continue;
     Known& known = g_known[g_next_known.fetch_add(1, std::memory_order_relaxed) % kKnown];
@@ -91,8 +93,8 @@ bool NameOf(const std::uint8_t (&address)[16], char (&out)[112]) {
   return false;
 }
 
-void EmitConnection(int fd, std::uint8_t kind, const Endpoint& peer, std::uint64_t start, std::uint64_t end,
-                    int error) {
+void EmitConnection(int fd, std::uint8_t kind, const Endpoint& peer, std::uint64_t start,
+                    std::uint64_t end, int error) {
   ThreadState* state = UseThreadState();
   if (state == nullptr || state->busy != 0 || !WithinBudget(state, end)) return;
   Bypass bypass;
@@ -108,7 +110,8 @@ void EmitConnection(int fd, std::uint8_t kind, const Endpoint& peer, std::uint64
   sockaddr_storage local{};
   socklen_t bytes = sizeof(local);
   Endpoint own;
-  if (raw::Call(SYS_getsockname, fd, raw::Word(static_cast<void*>(&local)), raw::Word(static_cast<void*>(&bytes))) == 0 &&
+  if (raw::Call(SYS_getsockname, fd, raw::Word(static_cast<void*>(&local)),
+                raw::Word(static_cast<void*>(&bytes))) == 0 &&
       EndpointOf(reinterpret_cast<sockaddr*>(&local), &own)) {
     record.local_port = own.port;
     memcpy(record.local_address, own.address, 16);
@@ -117,13 +120,15 @@ void EmitConnection(int fd, std::uint8_t kind, const Endpoint& peer, std::uint64
   if (NameOf(peer.address, name)) record.name = trace::InternName(name);
   record.cookie = g_next_cookie.fetch_add(1, std::memory_order_relaxed);
   if (error == 0 || error == EINPROGRESS) {
-    SetDescriptor(fd, kIgnoredFile, kDescriptorConnection, static_cast<std::int64_t>(record.cookie));
+    SetDescriptor(fd, kIgnoredFile, kDescriptorConnection,
+                  static_cast<std::int64_t>(record.cookie));
   }
   EmitGuarded(state, record);
 }
 
 // Begins and ends a call on a socket; `peer` is filled by the caller when the call has succeeded.
-void NoteConnection(int fd, std::uint8_t kind, const sockaddr* peer, std::uint64_t start, int error) {
+void NoteConnection(int fd, std::uint8_t kind, const sockaddr* peer, std::uint64_t start,
+                    int error) {
   const int saved_errno = errno;
   Endpoint endpoint;
   if (EndpointOf(peer, &endpoint) && ActivateForNccl()) {
@@ -144,7 +149,8 @@ int Accept(const Real& real) {
   SetDescriptor(fd, kIgnoredFile, 0, kUnknownPosition);
   sockaddr_storage peer{};
   socklen_t bytes = sizeof(peer);
-  if (raw::Call(SYS_getpeername, fd, raw::Word(static_cast<void*>(&peer)), raw::Word(static_cast<void*>(&bytes))) == 0) {
+  if (raw::Call(SYS_getpeername, fd, raw::Word(static_cast<void*>(&peer)),
+                raw::Word(static_cast<void*>(&bytes))) == 0) {
     NoteConnection(fd, kAccept, reinterpret_cast<sockaddr*>(&peer), start, 0);
   }
   return fd;
@@ -153,7 +159,8 @@ int Accept(const Real& real) {
 }  // namespace
 
 void EndConnection(int fd, Descriptor* descriptor) {
-  const auto cookie = static_cast<std::uint64_t>(descriptor->position.load(std::memory_order_relaxed));
+  const auto cookie =
+      static_cast<std::uint64_t>(descriptor->position.load(std::memory_order_relaxed));
   ThreadState* state = Active() ? UseThreadState() : nullptr;
   if (state == nullptr) return;
   tcp_info totals{};
@@ -185,7 +192,8 @@ DEFINE_HOOK(int, connect, (int fd, const sockaddr* address, socklen_t bytes)) {
   if (!Watching() || MustForward()) return REAL(connect)(fd, address, bytes);
   const std::uint64_t start = trace::NowTicks();
   const int result = REAL(connect)(fd, address, bytes);
-  NoteConnection(fd, kConnect, bytes >= sizeof(sockaddr_in) ? address : nullptr, start, result == 0 ? 0 : errno);
+  NoteConnection(fd, kConnect, bytes >= sizeof(sockaddr_in) ? address : nullptr, start,
+                 result == 0 ? 0 : errno);
   return result;
 }
 
@@ -199,7 +207,8 @@ DEFINE_HOOK(int, accept4, (int fd, sockaddr* address, socklen_t* bytes, int flag
 
 DEFINE_HOOK(int, getaddrinfo,
             (const char* node, const char* service, const addrinfo* hints, addrinfo** out)) {
-  if (node == nullptr || !Watching() || MustForward()) return REAL(getaddrinfo)(node, service, hints, out);
+  if (node == nullptr || !Watching() || MustForward())
+    return REAL(getaddrinfo)(node, service, hints, out);
   const std::uint64_t start = trace::NowTicks();
   const int result = REAL(getaddrinfo)(node, service, hints, out);
   const int saved_errno = errno;

@@ -22,8 +22,10 @@ int FlagsOfMode(const char* mode) {
 void Opened(FILE* stream, const char* path, int flags, std::uint64_t start, ThreadState* state) {
   const int fd = fileno(stream);
   if (fd < 0 || FindDescriptor(fd) == nullptr) return;
-  const std::uint32_t file = path != nullptr ? FileOfPath(path, flags, fd) : FileOfDescriptor(fd, flags, 0);
-  const std::uint32_t descriptor_flags = (flags & O_ACCMODE) != O_RDONLY ? std::uint32_t{kDescriptorWritable} : 0;
+  const std::uint32_t file =
+      path != nullptr ? FileOfPath(path, flags, fd) : FileOfDescriptor(fd, flags, 0);
+  const std::uint32_t descriptor_flags =
+      (flags & O_ACCMODE) != O_RDONLY ? std::uint32_t{kDescriptorWritable} : 0;
   SetDescriptor(fd, file, descriptor_flags, 0);
   EnterStream(stream, fd, (flags & O_APPEND) == 0);
   if (state == nullptr) return NoteOpened(file);
@@ -59,10 +61,11 @@ template <class Real>
 int Flush(FILE* stream, FileCallKind kind, const Real& real) {
   Descriptor* descriptor = nullptr;
   const std::uint32_t file = MustForward() ? kIgnoredFile : FileOfStream(stream, &descriptor);
-  const bool writable =
-      file >= kFirstFile && (descriptor->flags.load(std::memory_order_relaxed) & kDescriptorWritable) != 0;
+  const bool writable = file >= kFirstFile && (descriptor->flags.load(std::memory_order_relaxed) &
+                                               kDescriptorWritable) != 0;
   const int saved_errno = errno;
-  const int fd = kind == FileCallKind::kClose && stream != nullptr && !MustForward() ? fileno(stream) : -1;
+  const int fd =
+      kind == FileCallKind::kClose && stream != nullptr && !MustForward() ? fileno(stream) : -1;
   errno = saved_errno;
   if (kind == FileCallKind::kClose) LeaveStream(stream);
   if (fd >= 0) ForgetDescriptor(fd);
@@ -101,7 +104,8 @@ int Seek(FILE* stream, const Real& real) {
 DEFINE_HOOK(FILE*, fopen, (const char* path, const char* mode)) {
   if (path == nullptr || mode == nullptr || IsSystemPath(path)) {
     FILE* stream = REAL(fopen)(path, mode);
-    if (stream != nullptr && !MustForward()) SetDescriptor(fileno(stream), kIgnoredFile, 0, kUnknownPosition);
+    if (stream != nullptr && !MustForward())
+      SetDescriptor(fileno(stream), kIgnoredFile, 0, kUnknownPosition);
     return stream;
   }
   return Open(path, FlagsOfMode(mode), [&] { return REAL(fopen)(path, mode); });
@@ -130,7 +134,7 @@ DEFINE_HOOK(FILE*, tmpfile, ()) {
   return Open(nullptr, O_RDWR | O_CREAT | O_EXCL, [] { return REAL(tmpfile)(); });
 }
 
-DEFINE_HOOK(int, fclose, (FILE* stream)) {
+DEFINE_HOOK(int, fclose, (FILE * stream)) {
   return Flush(stream, FileCallKind::kClose, [&] { return REAL(fclose)(stream); });
 }
 
@@ -139,35 +143,35 @@ DEFINE_HOOK(int, fcloseall, ()) {
   return REAL(fcloseall)();
 }
 
-DEFINE_HOOK(int, pclose, (FILE* stream)) {
+DEFINE_HOOK(int, pclose, (FILE * stream)) {
   if (stream != nullptr && !MustForward()) ForgetDescriptor(fileno(stream));
   return REAL(pclose)(stream);
 }
 
-DEFINE_HOOK(int, fflush, (FILE* stream)) {
+DEFINE_HOOK(int, fflush, (FILE * stream)) {
   return Flush(stream, FileCallKind::kStdioFlush, [&] { return REAL(fflush)(stream); });
 }
 
-DEFINE_HOOK(int, fflush_unlocked, (FILE* stream)) {
+DEFINE_HOOK(int, fflush_unlocked, (FILE * stream)) {
   return Flush(stream, FileCallKind::kStdioFlush, [&] { return REAL(fflush_unlocked)(stream); });
 }
 
-DEFINE_HOOK(int, fseek, (FILE* stream, long offset, int whence)) {
+DEFINE_HOOK(int, fseek, (FILE * stream, long offset, int whence)) {
   return Seek(stream, [&] { return REAL(fseek)(stream, offset, whence); });
 }
 
-DEFINE_HOOK(int, fseeko, (FILE* stream, off_t offset, int whence)) {
+DEFINE_HOOK(int, fseeko, (FILE * stream, off_t offset, int whence)) {
   return Seek(stream, [&] { return REAL(fseeko)(stream, offset, whence); });
 }
 
-DEFINE_HOOK(void, rewind, (FILE* stream)) {
+DEFINE_HOOK(void, rewind, (FILE * stream)) {
   Seek(stream, [&] {
     REAL(rewind)(stream);
     return 0;
   });
 }
 
-DEFINE_HOOK(int, fsetpos, (FILE* stream, const fpos_t* position)) {
+DEFINE_HOOK(int, fsetpos, (FILE * stream, const fpos_t* position)) {
   return Seek(stream, [&] { return REAL(fsetpos)(stream, position); });
 }
 

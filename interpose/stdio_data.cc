@@ -1,6 +1,5 @@
-// fread and fwrite. Small transfers are mostly a copy from a buffer and are not timed, but for one in 64; their bytes are counted when the
-// stream is settled.
-// Must not look into the stream.
+// fread and fwrite. Small transfers are mostly a copy from a buffer and are not timed, but for one
+// in 64; their bytes are counted when the stream is settled. Must not look into the stream.
 #include "interpose/file_call.h"
 #include "interpose/stdio_files.h"
 
@@ -23,7 +22,8 @@ inline size_t Items(FileCallKind kind, FILE* stream, size_t size, size_t count, 
   if (!Active() || (state = UseThreadState()) == nullptr) {
     const size_t items = real();
     const int saved_errno = errno;
-    descriptor->stdio_bytes.fetch_add(static_cast<std::int64_t>(items * size), std::memory_order_relaxed);
+    descriptor->stdio_bytes.fetch_add(static_cast<std::int64_t>(items * size),
+                                      std::memory_order_relaxed);
     CountEarly(file, DirectionOf(kind), static_cast<std::int64_t>(items * size));
     errno = saved_errno;
     return items;
@@ -58,12 +58,14 @@ DEFINE_HOOK(size_t, fread_unlocked, (void* data, size_t size, size_t count, FILE
                [&] { return REAL(fread_unlocked)(data, size, count, stream); });
 }
 
-DEFINE_HOOK(size_t, __fread_chk, (void* data, size_t room, size_t size, size_t count, FILE* stream)) {
+DEFINE_HOOK(size_t, __fread_chk,
+            (void* data, size_t room, size_t size, size_t count, FILE* stream)) {
   return Items(FileCallKind::kStdioRead, stream, size, count,
                [&] { return REAL(__fread_chk)(data, room, size, count, stream); });
 }
 
-DEFINE_HOOK(size_t, __fread_unlocked_chk, (void* data, size_t room, size_t size, size_t count, FILE* stream)) {
+DEFINE_HOOK(size_t, __fread_unlocked_chk,
+            (void* data, size_t room, size_t size, size_t count, FILE* stream)) {
   return Items(FileCallKind::kStdioRead, stream, size, count,
                [&] { return REAL(__fread_unlocked_chk)(data, room, size, count, stream); });
 }

@@ -1,5 +1,5 @@
-// Positions of streams, kept in the descriptor table; open streams, kept in a list of fixed size for the end of the process.
-// Must not wait for a stream's lock at exit.
+// Positions of streams, kept in the descriptor table; open streams, kept in a list of fixed size
+// for the end of the process. Must not wait for a stream's lock at exit.
 #include "interpose/stdio_files.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ std::atomic<FILE*>* PlaceOf(int fd) { return &g_streams[static_cast<unsigned>(fd
 
 void EnterStream(FILE* stream, int fd, bool at_start) {
   Descriptor* descriptor = FindDescriptor(fd);
-  if (descriptor == nullptr || descriptor->file.load(std::memory_order_acquire) < kFirstFile) return;
+  if (descriptor == nullptr || descriptor->file.load(std::memory_order_acquire) < kFirstFile)
+    return;
   Bypass bypass;
   const off_t position = at_start ? 0 : ftello(stream);
   descriptor->flags.fetch_or(kDescriptorStdio, std::memory_order_relaxed);
@@ -37,7 +38,8 @@ std::uint32_t FileOfStream(FILE* stream, Descriptor** out) {
   errno = saved_errno;
   *out = descriptor;
   if (descriptor == nullptr) return kIgnoredFile;
-  if ((descriptor->flags.load(std::memory_order_relaxed) & kDescriptorStdio) == 0) return kIgnoredFile;
+  if ((descriptor->flags.load(std::memory_order_relaxed) & kDescriptorStdio) == 0)
+    return kIgnoredFile;
   return descriptor->file.load(std::memory_order_acquire);
 }
 

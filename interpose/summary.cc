@@ -20,7 +20,8 @@ constexpr std::size_t kRows = 256;
 FileSummary g_rows[kRows];
 std::size_t g_used = 0;
 std::uint16_t g_mount_of[kMaxFiles];
-// Snapshots of windows come more than once: what was added for the last one of a number is taken back. Direct-mapped.
+// Snapshots of windows come more than once: what was added for the last one of a number is taken
+// back. Direct-mapped.
 struct Seen {
   std::uint32_t window;
   FileWindow record;
@@ -65,8 +66,10 @@ void AddWindow(const FileWindow& window) {
   row->calls += static_cast<std::uint64_t>(window.calls) - before.calls;
   row->bytes += window.bytes - before.bytes;
   row->failed_calls += static_cast<std::uint64_t>(window.failed_calls) - before.failed_calls;
-  row->time_ticks += static_cast<double>(window.time_ticks) - static_cast<double>(before.time_ticks);
-  Span(row, window.start_ticks, window.start_ticks + static_cast<std::uint64_t>(window.end_after_ticks));
+  row->time_ticks +=
+      static_cast<double>(window.time_ticks) - static_cast<double>(before.time_ticks);
+  Span(row, window.start_ticks,
+       window.start_ticks + static_cast<std::uint64_t>(window.end_after_ticks));
   seen.window = window.window;
   seen.record = window;
 }
@@ -82,13 +85,19 @@ void AddToSummary(const void* record) noexcept {
       if (object->file < kMaxFiles) g_mount_of[object->file] = object->mount;
       return;
     }
-    case trace::EventKind::kFileCall: AddCall(*static_cast<const FileCall*>(record)); return;
-    case trace::EventKind::kFileWindow: AddWindow(*static_cast<const FileWindow*>(record)); return;
-    default: return;
+    case trace::EventKind::kFileCall:
+      AddCall(*static_cast<const FileCall*>(record));
+      return;
+    case trace::EventKind::kFileWindow:
+      AddWindow(*static_cast<const FileWindow*>(record));
+      return;
+    default:
+      return;
   }
 }
 
-void WriteSummary(void (*write)(const void* record, std::size_t bytes, void* argument), void* argument) noexcept {
+void WriteSummary(void (*write)(const void* record, std::size_t bytes, void* argument),
+                  void* argument) noexcept {
   for (std::size_t i = 0; i < g_used; ++i) write(&g_rows[i], sizeof(g_rows[i]), argument);
 }
 

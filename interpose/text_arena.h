@@ -1,5 +1,5 @@
-// Keeps texts (paths, mount points) for as long as the process lives, in one bounded piece of memory.
-// Must not give memory back.
+// Keeps texts (paths, mount points) for as long as the process lives, in one bounded piece of
+// memory. Must not give memory back.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 namespace chokepoint::interpose {
 
 // `first` then `second`, with NUL. Null when the arena is full. Any thread.
-const char* KeepText(const char* first, std::size_t first_bytes, const char* second, std::size_t second_bytes);
+const char* KeepText(const char* first, std::size_t first_bytes, const char* second,
+                     std::size_t second_bytes);
 
 }  // namespace chokepoint::interpose

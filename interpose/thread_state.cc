@@ -33,7 +33,8 @@ std::atomic<std::uint64_t> g_next_slot{1};
 void AddToEnded(const trace::ThreadFileTotals& totals) {
   Gate& gate = TheGate();
   gate.ended_threads.fetch_add(1, std::memory_order_relaxed);
-  gate.ended_read_bytes.fetch_add(totals.read_bytes + totals.stdio_read_bytes, std::memory_order_relaxed);
+  gate.ended_read_bytes.fetch_add(totals.read_bytes + totals.stdio_read_bytes,
+                                  std::memory_order_relaxed);
   gate.ended_written_bytes.fetch_add(totals.written_bytes + totals.stdio_written_bytes,
                                      std::memory_order_relaxed);
   gate.ended_async_bytes.fetch_add(totals.async_bytes, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
-// What a recording thread keeps between calls. All of it lies in one piece of memory that a forked child finds zeroed, so a child
-// knows itself by the first state it looks at.
-// Must not be shared between threads, but for the totals, which the drain thread reads.
+// What a recording thread keeps between calls. All of it lies in one piece of memory that a forked
+// child finds zeroed, so a child knows itself by the first state it looks at. Must not be shared
+// between threads, but for the totals, which the drain thread reads.
 #pragma once
 
 #include <atomic>
@@ -15,17 +15,22 @@ namespace chokepoint::interpose {
 
 inline constexpr std::size_t kWindowsPerThread = 8;
 inline constexpr std::size_t kMaxThreads = 2048;
-inline constexpr std::uint32_t kMaxSingleCalls = 64;  // FileCall records per thread and window's time
+inline constexpr std::uint32_t kMaxSingleCalls =
+    64;  // FileCall records per thread and window's time
 
-// The window for one (file, kind), if `slot` is set. Its FileWindow is slot->record, the bookkeeping slot->side.
+// The window for one (file, kind), if `slot` is set. Its FileWindow is slot->record, the
+// bookkeeping slot->side.
 struct WindowRef {
   std::uint64_t key;
   trace::BoardSlot* slot;
 };
 
 struct WindowSide {
-  std::int64_t next_offset;  // where a positioned call continues the one before
+  std::int64_t next_offset;    // where a positioned call continues the one before
   std::uint64_t copied_calls;  // how many of its calls the drain thread has already shown
+  std::uint64_t first_offset;
+  std::int32_t fd;
+  std::uint32_t detail;
 };
 
 // Calls made by a signal handler while this thread was inside our own code.
@@ -39,7 +44,8 @@ struct alignas(64) ThreadState {
   std::uint32_t busy;                // 1: the state is being changed, 2: a record is being emitted
   std::uint32_t nested_in_a_row;
   std::uint32_t thread;
-  trace::BoardSlot* totals_slot;     // its record is the ThreadFileTotals, or `own_totals` stands for it
+  trace::BoardSlot*
+      totals_slot;  // its record is the ThreadFileTotals, or `own_totals` stands for it
   trace::ThreadFileTotals* totals;
   std::uint64_t single_since_ticks;  // the budget of FileCall records began here
   std::uint32_t single_calls;
@@ -51,7 +57,7 @@ struct alignas(64) ThreadState {
 
 // The first thing in that memory.
 struct Gate {
-  std::atomic<std::uint32_t> alive;  // 0 in a forked child until it was noticed
+  std::atomic<std::uint32_t> alive;           // 0 in a forked child until it was noticed
   std::atomic<std::uint32_t> highest_thread;  // states below it may be in use
   std::atomic<std::uint32_t> ended_threads;
   std::atomic<std::uint64_t> ended_read_bytes;  // totals of threads that have ended
@@ -67,7 +73,8 @@ bool SetupThreadStates();
 Gate& TheGate();
 ThreadState& ThreadStateOf(std::size_t index);
 
-// The state of this thread, made when needed. Null: forward only. Notices that this process is a forked child.
+// The state of this thread, made when needed. Null: forward only. Notices that this process is a
+// forked child.
 ThreadState* FindThreadState();
 
 inline ThreadState* UseThreadState() {

@@ -1,5 +1,5 @@
-// The two functions that cannot be ordinary C++: vfork, whose caller's frame must survive a second return, and syscall, whose
-// arguments must pass untouched unless the number is one that we record.
+// The two functions that cannot be ordinary C++: vfork, whose caller's frame must survive a second
+// return, and syscall, whose arguments must pass untouched unless the number is one that we record.
 // Must not use the stack of the caller.
 #include <errno.h>
 #include <sys/syscall.h>
@@ -14,7 +14,8 @@ namespace chokepoint::interpose {
 
 static_assert(offsetof(RealCalls, syscall) % sizeof(void*) == 0);
 
-// 1 for system calls that HookSyscall (raw_syscalls.cc) wants to see. Filled when the library is loaded.
+// 1 for system calls that HookSyscall (raw_syscalls.cc) wants to see. Filled when the library is
+// loaded.
 extern "C" __attribute__((visibility("hidden"))) std::uint8_t chokepoint_syscall_wanted[512];
 // The next `syscall` in link order.
 extern "C" __attribute__((visibility("hidden"))) long (*chokepoint_real_syscall)(long, ...);
@@ -26,8 +27,9 @@ extern "C" __attribute__((visibility("hidden"), used)) int chokepoint_vfork_fail
 
 #if defined(__x86_64__)
 
-// The child borrows our caller's stack: the return address waits in a register while it runs. Registers survive the system
-// call in both processes; the flag that was there before (a vfork in a vfork child) waits in r8.
+// The child borrows our caller's stack: the return address waits in a register while it runs.
+// Registers survive the system call in both processes; the flag that was there before (a vfork in a
+// vfork child) waits in r8.
 __asm__(R"(
     .text
     .globl vfork

@@ -17,7 +17,8 @@ char g_text[kRoom + 1];
 std::size_t g_bytes = 0;
 std::uint64_t g_hash = 0;
 std::atomic<std::uint32_t> g_changes{2};  // grows with each chdir
-std::atomic<std::uint32_t> g_known{0};    // the value of g_changes that g_text belongs to; 1 = being written
+std::atomic<std::uint32_t> g_known{
+    0};  // the value of g_changes that g_text belongs to; 1 = being written
 
 }  // namespace
 

@@ -18,9 +18,9 @@ inline std::uint64_t HashOn(std::uint64_t hash, const char* text, std::size_t by
 }
 
 struct WorkingDirectory {
-  const char* text;     // ends with '/'
+  const char* text;  // ends with '/'
   std::size_t bytes;
-  std::uint64_t hash;   // of text
+  std::uint64_t hash;  // of text
   std::uint32_t version;
 };
 

@@ -197,8 +197,9 @@ void AfterForkInChild() noexcept {
 }
 
 namespace {
-// why: the drain thread dies with the process; what it has not written yet must go first.
-__attribute__((destructor)) void StopAtExit() { Stop(2000); }
+// why: the drain thread dies with the process; what it has not written yet must go first. The
+// priority puts it behind the destructors of the library that records: they emit their last words.
+__attribute__((destructor(101))) void StopAtExit() { Stop(2000); }
 }  // namespace
 
 const char* TracePath() noexcept { return g_recorder.trace_path.load(std::memory_order_acquire); }

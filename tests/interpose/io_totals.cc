@@ -1,5 +1,5 @@
-// Prints what the I/O traces of a directory say, one line per fact, for the tests that compare it with what really happened.
-// Must not interpret: sums only.
+// Prints what the I/O traces of a directory say, one line per fact, for the tests that compare it
+// with what really happened. Must not interpret: sums only.
 #include <dirent.h>
 
 #include <cstdio>
@@ -38,10 +38,10 @@ struct Totals {
 };
 
 const char* NameOf(std::uint8_t call) {
-  static const char* const kNames[] = {"none",       "open",        "close",       "read",
-                                       "write",      "stdio_read",  "stdio_write", "stdio_flush",
-                                       "sync",       "allocate",    "async_read",  "async_write",
-                                       "rename",     "link",        "unlink",      "map"};
+  static const char* const kNames[] = {"none",   "open",       "close",       "read",
+                                       "write",  "stdio_read", "stdio_write", "stdio_flush",
+                                       "sync",   "allocate",   "async_read",  "async_write",
+                                       "rename", "link",       "unlink",      "map"};
   return call < std::size(kNames) ? kNames[call] : "?";
 }
 
@@ -132,8 +132,9 @@ std::string_view PathOf(const TraceFile& file, const Totals& totals, std::uint32
 
 void PrintCalls(const TraceFile& file, const Totals& totals, unsigned pid) {
   for (const auto& [key, sum] : totals.sums) {
-    Line("call", pid) << PathOf(file, totals, key.first) << NameOf(key.second) << sum.calls << sum.bytes
-                      << sum.failed << static_cast<std::uint64_t>(sum.ticks) << sum.timed;
+    Line("call", pid) << PathOf(file, totals, key.first) << NameOf(key.second) << sum.calls
+                      << sum.bytes << sum.failed << static_cast<std::uint64_t>(sum.ticks)
+                      << sum.timed;
   }
 }
 
@@ -150,22 +151,26 @@ void PrintFiles(const TraceFile& file, const Totals& totals, unsigned pid) {
 
 std::string Address(const field::u8 (&address)[16]) {
   char text[64];
-  std::snprintf(text, sizeof(text), "%d.%d.%d.%d", address[12], address[13], address[14], address[15]);
+  std::snprintf(text, sizeof(text), "%d.%d.%d.%d", address[12], address[13], address[14],
+                address[15]);
   return text;
 }
 
 void PrintLists(const TraceFile& file, const Totals& totals, unsigned pid) {
   for (const FileRename& rename : totals.renames) {
-    Line(NameOf(rename.call), pid) << file.name(rename.from) << file.name(rename.to) << rename.file_class
-                                   << rename.error;
+    Line(NameOf(rename.call), pid)
+        << file.name(rename.from) << file.name(rename.to) << rename.file_class << rename.error;
   }
-  for (const MappedFile& map : totals.maps) Line("map", pid) << PathOf(file, totals, map.file) << map.bytes;
+  for (const MappedFile& map : totals.maps)
+    Line("map", pid) << PathOf(file, totals, map.file) << map.bytes;
   for (const ProcessLink& link : totals.links) {
-    Line("origin", pid) << link.origin << static_cast<std::uint64_t>(link.parent_pid) << file.name(link.program);
+    Line("origin", pid) << link.origin << static_cast<std::uint64_t>(link.parent_pid)
+                        << file.name(link.program);
   }
   for (const Connection& connection : totals.connections) {
-    Line("connection", pid) << connection.call << Address(connection.peer_address) << connection.peer_port
-                            << file.name(connection.name) << connection.error << connection.cookie;
+    Line("connection", pid) << connection.call << Address(connection.peer_address)
+                            << connection.peer_port << file.name(connection.name)
+                            << connection.error << connection.cookie;
   }
   for (const ConnectionEnd& end : totals.ends) {
     Line("connection_end", pid) << end.cookie << end.received_bytes << end.acked_bytes;
@@ -177,12 +182,14 @@ void PrintLists(const TraceFile& file, const Totals& totals, unsigned pid) {
 
 void PrintTotals(const Totals& totals, unsigned pid) {
   const IoCoverage& c = totals.coverage;
-  Line("coverage", pid) << c.gaps << c.recorded_read_bytes << c.recorded_written_bytes << c.async_bytes
-                        << c.other_read_bytes << c.other_written_bytes << c.rchar << c.wchar << c.mapped_bytes
-                        << c.read_bytes << c.write_bytes << c.major_faults << c.minor_faults;
+  Line("coverage", pid) << c.gaps << c.recorded_read_bytes << c.recorded_written_bytes
+                        << c.async_bytes << c.other_read_bytes << c.other_written_bytes << c.rchar
+                        << c.wchar << c.mapped_bytes << c.read_bytes << c.write_bytes
+                        << c.major_faults << c.minor_faults;
   for (const auto& [thread, t] : totals.threads) {
-    Line("thread", pid) << thread << t.calls << t.read_bytes << t.written_bytes << t.stdio_read_bytes
-                        << t.stdio_written_bytes << t.async_bytes << NameOf(t.call);
+    Line("thread", pid) << thread << t.calls << t.read_bytes << t.written_bytes
+                        << t.stdio_read_bytes << t.stdio_written_bytes << t.async_bytes
+                        << NameOf(t.call);
   }
 }
 
@@ -200,8 +207,8 @@ bool PrintOne(const std::string& path, const std::map<std::string, std::string>&
   const ReadResult result = file->Read([&](const EventView& view) { Take(*file, view, &totals); });
   AddWindows(&totals);
   const unsigned pid = file->header().pid;
-  Line("trace", pid) << path << result.ended << salvaged << result.lost_bytes << totals.lost << totals.records
-                     << result.file_bytes;
+  Line("trace", pid) << path << result.ended << salvaged << result.lost_bytes << totals.lost
+                     << totals.records << result.file_bytes;
   PrintCalls(*file, totals, pid);
   PrintFiles(*file, totals, pid);
   PrintLists(*file, totals, pid);

@@ -14,12 +14,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                                \
-  do {                                                                                  \
-    if (!(condition)) {                                                                 \
+#define CHECK(condition)                                                               \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
       fprintf(stderr, "io_calls:%d: %s: %s\n", __LINE__, #condition, strerror(errno)); \
-      exit(1);                                                                          \
-    }                                                                                   \
+      exit(1);                                                                         \
+    }                                                                                  \
   } while (0)
 
 static char g_buffer[1 << 20];
@@ -82,7 +82,8 @@ static void Copies(const char* directory) {
   CHECK(sendfile(to, from, NULL, 200000) == 200000);
   loff_t in = 1000, out = 5000;
   ssize_t copied = copy_file_range(from, &in, to, &out, 150000, 0);
-  CHECK(copied == 150000 || (copied < 0 && (errno == EXDEV || errno == ENOSYS || errno == EOPNOTSUPP)));
+  CHECK(copied == 150000 ||
+        (copied < 0 && (errno == EXDEV || errno == ENOSYS || errno == EOPNOTSUPP)));
   int ends[2];
   CHECK(pipe(ends) == 0);
   CHECK(splice(from, NULL, ends[1], NULL, 40000, 0) == 40000);
@@ -149,7 +150,8 @@ static void Mapped(const char* directory) {
 }
 
 static void Numbered(const char* directory) {
-  int fd = (int)syscall(SYS_openat, AT_FDCWD, In(directory, "numbered.bin"), O_RDWR | O_CREAT | O_TRUNC, 0644);
+  int fd = (int)syscall(SYS_openat, AT_FDCWD, In(directory, "numbered.bin"),
+                        O_RDWR | O_CREAT | O_TRUNC, 0644);
   CHECK(fd >= 0);
   CHECK(syscall(SYS_write, fd, g_buffer, 800000L) == 800000);
   CHECK(syscall(SYS_pread64, fd, g_buffer, 70000L, 0L) == 70000);
@@ -167,11 +169,13 @@ static void PosixAio(const char* directory) {
   request.aio_nbytes = 700000;
   CHECK(aio_write(&request) == 0);
   const struct aiocb* list[1] = {&request};
-  while (aio_error(&request) == EINPROGRESS) CHECK(aio_suspend(list, 1, NULL) == 0 || errno == EINTR);
+  while (aio_error(&request) == EINPROGRESS)
+    CHECK(aio_suspend(list, 1, NULL) == 0 || errno == EINTR);
   CHECK(aio_return(&request) == 700000);
   request.aio_nbytes = 50000;
   CHECK(aio_read(&request) == 0);
-  while (aio_error(&request) == EINPROGRESS) CHECK(aio_suspend(list, 1, NULL) == 0 || errno == EINTR);
+  while (aio_error(&request) == EINPROGRESS)
+    CHECK(aio_suspend(list, 1, NULL) == 0 || errno == EINTR);
   CHECK(aio_return(&request) == 50000);
   CHECK(close(fd) == 0);
 }
@@ -201,7 +205,8 @@ static void ManySmall(const char* directory) {
   for (int i = 0; i < 600; ++i) {
     snprintf(name, sizeof(name), "sample_%04d.jpg", i);
     int fd = open(In(directory, name), O_RDONLY);
-    CHECK(fd >= 0 && read(fd, g_buffer, 4096) == 2000 && read(fd, g_buffer, 4096) == 0 && close(fd) == 0);
+    CHECK(fd >= 0 && read(fd, g_buffer, 4096) == 2000 && read(fd, g_buffer, 4096) == 0 &&
+          close(fd) == 0);
   }
 }
 
@@ -225,9 +230,10 @@ struct Kind {
 };
 
 static const struct Kind kKinds[] = {
-    {"plain", Plain},       {"small", Small},           {"vectored", Vectored}, {"copies", Copies},
-    {"stdio", Stdio},       {"duplicates", Duplicates}, {"durable", Durable},   {"mapped", Mapped},
-    {"numbered", Numbered}, {"aio", PosixAio},          {"relative", Relative}, {"many_small", ManySmall},
+    {"plain", Plain},     {"small", Small},       {"vectored", Vectored},
+    {"copies", Copies},   {"stdio", Stdio},       {"duplicates", Duplicates},
+    {"durable", Durable}, {"mapped", Mapped},     {"numbered", Numbered},
+    {"aio", PosixAio},    {"relative", Relative}, {"many_small", ManySmall},
     {"errors", Errors},
 };
 
