@@ -1,3 +1,5 @@
+// The primary contexts and each thread's stack of contexts.
+// It must not free a context: streams and events may still name it.
 #include "tests/softgpu/cuda/context.h"
 
 #include "tests/softgpu/cuda/settings.h"

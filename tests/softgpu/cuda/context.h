@@ -1,5 +1,7 @@
 // CUDA contexts and which one a thread uses.
+// It must not know what is done in a context.
 #pragma once
+
 #include <memory>
 #include <mutex>
 #include <vector>

@@ -1,3 +1,5 @@
+// Copies by memcpy on the stream's thread, with CUDA's rules for memory of the program's own.
+// It must not read a pageable source after the call has returned.
 #include "tests/softgpu/cuda/copy.h"
 
 #include <cstring>
@@ -9,7 +11,7 @@
 namespace chokepoint::softgpu {
 
 // CUDA's rules for pageable memory: such a source is read before the call returns, such a
-// destination is written before it.  NCCL relies on this: it copies from variables on the stack.
+// destination is written before it. NCCL relies on this: it copies from variables on the stack.
 Error CopyAsync(void* to, const void* from, size_t bytes, StreamHandle handle) {
   auto stream = StreamFromHandle(handle);
   if (!stream) return kInvalidHandle;

@@ -1,5 +1,7 @@
-// Copies and fills.
+// Copies, fills and host functions in stream order.
+// It must not know what is copied.
 #pragma once
+
 #include <cstddef>
 
 #include "tests/softgpu/cuda/cuda_types.h"

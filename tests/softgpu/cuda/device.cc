@@ -1,3 +1,5 @@
+// What the fake GPUs say about themselves.
+// It must not promise anything that is not there: NCCL would use it.
 #include "tests/softgpu/cuda/device.h"
 
 #include <cstdio>

@@ -1,5 +1,7 @@
 // The fake GPUs' properties.
+// It must not hold any state.
 #pragma once
+
 #include "tests/softgpu/cuda/cuda_types.h"
 #include "tests/softgpu/cuda/device_properties.h"
 

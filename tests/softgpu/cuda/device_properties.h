@@ -1,6 +1,8 @@
-// cudaDeviceProp, whose layout depends on the CUDA version.  CUDA 12 calls it through
-// cudaGetDeviceProperties_v2, CUDA 13 through cudaGetDeviceProperties.
+// cudaDeviceProp, whose layout depends on the CUDA version: CUDA 12 asks for it by
+// cudaGetDeviceProperties_v2, CUDA 13 by cudaGetDeviceProperties. It must not rename the fields:
+// their names are the public API's.
 #pragma once
+
 #include <cstddef>
 
 #include "tests/softgpu/cuda/cuda_types.h"

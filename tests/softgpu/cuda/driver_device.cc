@@ -1,4 +1,5 @@
 // CUDA driver: initialisation, devices, contexts, error texts.
+// It must not do more than translate calls.
 #include <cstdio>
 
 #include "tests/softgpu/cuda/context.h"

@@ -1,3 +1,5 @@
+// Looking up driver functions by name, and the stubs of those that are not implemented.
+// It must not give out an undocumented interface.
 #include "tests/softgpu/cuda/driver_entry.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-// CUDA driver: memory, copies.
+// CUDA driver: memory and pointer attributes.
+// It must not do more than translate calls.
 #include "tests/softgpu/cuda/context.h"
 #include "tests/softgpu/cuda/copy.h"
 #include "tests/softgpu/cuda/memory.h"

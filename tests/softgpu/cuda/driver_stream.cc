@@ -1,4 +1,5 @@
 // CUDA driver: streams, events, launches.
+// It must not do more than translate calls.
 #include "tests/softgpu/cuda/copy.h"
 #include "tests/softgpu/cuda/event.h"
 #include "tests/softgpu/cuda/kernel.h"

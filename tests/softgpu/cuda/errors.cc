@@ -1,3 +1,5 @@
+// The names and texts of errors, and each thread's last one.
+// It must not print anything.
 #include "tests/softgpu/cuda/errors.h"
 
 namespace chokepoint::softgpu {

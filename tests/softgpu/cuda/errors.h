@@ -1,5 +1,7 @@
 // The runtime's per-thread "last error", and error texts.
+// It must not be used by driver functions, which remember no errors.
 #pragma once
+
 #include "tests/softgpu/cuda/cuda_types.h"
 
 namespace chokepoint::softgpu {

@@ -1,3 +1,5 @@
+// An event is a stream and the number of a piece of its work, with the time at which that was
+// reached. It must not block a stream that only records.
 #include "tests/softgpu/cuda/event.h"
 
 #include <atomic>

@@ -1,5 +1,7 @@
 // Events.
+// It must not know how streams work.
 #pragma once
+
 #include "tests/softgpu/cuda/cuda_types.h"
 
 namespace chokepoint::softgpu {

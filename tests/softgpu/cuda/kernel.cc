@@ -1,3 +1,5 @@
+// Kernels are known by name only; NCCL's go to the emulator, others do nothing and that is said
+// once. It must not let an NCCL kernel that cannot be run pass for one that ran.
 #include "tests/softgpu/cuda/kernel.h"
 
 #include <ctime>
@@ -78,7 +80,7 @@ void ForgetKernels(const void* begin, const void* end) {
 }
 
 // In NCCL's library a kernel's host function has the kernel's name, so its symbol tells which
-// kernel is meant even if the registration was missed.  Stripped programs' kernels are known from
+// kernel is meant even if the registration was missed. Stripped programs' kernels are known from
 // the registration.
 Kernel* KernelOf(const void* host_function) {
   Kernels& k = AllKernels();

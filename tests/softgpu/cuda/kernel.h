@@ -1,5 +1,7 @@
 // Kernels: known by name only, run by the CPU emulator.
+// It must not know how the emulator works.
 #pragma once
+
 #include <string>
 
 #include "tests/softgpu/cuda/cuda_types.h"

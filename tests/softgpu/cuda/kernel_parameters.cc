@@ -1,3 +1,5 @@
+// Puts parameters where a device would see them, with sizes from the kernel's mangled name.
+// It must not guess the size of a type that it does not know.
 #include "tests/softgpu/cuda/kernel_parameters.h"
 
 #include <cxxabi.h>

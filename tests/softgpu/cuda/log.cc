@@ -1,3 +1,5 @@
+// Writes each message with a single call, so that lines of several processes do not mix.
+// It must not use streams: it is called before constructors have run.
 #include "tests/softgpu/cuda/log.h"
 
 #include <sys/syscall.h>

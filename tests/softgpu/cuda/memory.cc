@@ -1,3 +1,5 @@
+// Device memory is host memory at the same address, from mmap.
+// It must not enforce the size that the devices claim to have.
 #include "tests/softgpu/cuda/memory.h"
 
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 // Device and pinned host memory, all of it plain host memory, and the table that tells one from the
-// other.
+// other. It must not copy data.
 #pragma once
+
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// NVML (libnvidia-ml.so.1): the calls that NCCL makes.  Types follow NVIDIA's public NVML
-// reference.
+// NVML (libnvidia-ml.so.1): the calls that NCCL makes. Types follow NVIDIA's public NVML reference.
+// It must not report links between devices: there are none.
 #include <cstdio>
 
 #include "tests/softgpu/cuda/device.h"

@@ -1,4 +1,5 @@
 // CUDA runtime: devices, versions, errors, driver entry points.
+// It must not do more than translate calls.
 #include <cstring>
 
 #include "tests/softgpu/cuda/context.h"

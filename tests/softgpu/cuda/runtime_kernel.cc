@@ -1,4 +1,5 @@
 // CUDA runtime: registration and launch of kernels.
+// It must not look into the device code that is registered.
 #include <cstring>
 
 #include "tests/softgpu/cuda/errors.h"

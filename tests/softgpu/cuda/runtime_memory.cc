@@ -1,4 +1,5 @@
 // CUDA runtime: memory, copies, memory pools.
+// It must not do more than translate calls.
 #include <cstring>
 
 #include "tests/softgpu/cuda/context.h"

@@ -1,5 +1,5 @@
 // CUDA runtime: streams, events, host functions, and stream capture (nothing is ever being
-// captured).
+// captured). It must not do more than translate calls.
 #include <utility>
 
 #include "tests/softgpu/cuda/copy.h"

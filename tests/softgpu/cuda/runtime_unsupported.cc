@@ -1,5 +1,5 @@
-// CUDA runtime: the public functions that softgpu does not implement.  They are here so that
-// programs which name them can start; called, each reports its name and returns
+// CUDA runtime: the public functions that softgpu does not implement, so that programs which name
+// them can start. It must not let them pass for working ones: each reports its name and returns
 // cudaErrorNotSupported.
 #include "tests/softgpu/cuda/errors.h"
 #include "tests/softgpu/redirect/entry_points.h"

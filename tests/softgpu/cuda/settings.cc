@@ -1,3 +1,5 @@
+// Reads SOFTGPU_* once.
+// It must not complain about values that make no sense: it takes the nearest.
 #include "tests/softgpu/cuda/settings.h"
 
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// Streams as queues with a worker thread each, started with the first piece of work.
+// It must not hold a lock while work runs.
 #include "tests/softgpu/cuda/stream.h"
 
 #include <atomic>

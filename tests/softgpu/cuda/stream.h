@@ -1,5 +1,7 @@
 // Streams: in-order queues, each with one worker thread.
+// It must not know what the work is.
 #pragma once
+
 #include <condition_variable>
 #include <cstdint>
 #include <deque>

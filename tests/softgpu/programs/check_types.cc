@@ -1,5 +1,5 @@
-// Compares softgpu's declarations with the headers of an installed CUDA toolkit.  Compiling it is
-// the test.
+// Compares softgpu's declarations with the headers of an installed CUDA toolkit.
+// It must not need a GPU, nor run anything: compiling it is the test.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

@@ -1,3 +1,5 @@
+// Writes jumps and traps into a loaded image, never in memory that is writable and executable at
+// once. It must not touch the image's file.
 #include "tests/softgpu/redirect/code_patch.h"
 
 #include <sys/mman.h>

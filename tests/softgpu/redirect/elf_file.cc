@@ -1,3 +1,5 @@
+// Maps an ELF file and finds its symbol tables; every offset in it is checked.
+// It must not change the file, nor trust it.
 #include "tests/softgpu/redirect/elf_file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// Looks functions up in the tables that the linker has put together.
+// It must not need a constructor: it is used before any has run.
 #include "tests/softgpu/redirect/entry_points.h"
 
 #include <cstring>

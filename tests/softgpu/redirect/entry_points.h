@@ -1,7 +1,7 @@
-// Tables of the functions that softgpu implements, filled by the linker from RUNTIME_API and
-// DRIVER_API definitions. There are no constructors in this: the tables are needed before
-// constructors have run.
+// Tables of the functions that softgpu implements, filled by the linker from RUNTIME_ENTRY and
+// DRIVER_ENTRY lines. It must not use constructors: the tables are needed before any has run.
 #pragma once
+
 #include "tests/softgpu/cuda/cuda_types.h"
 
 #define SOFTGPU_EXPORT __attribute__((visibility("default")))
@@ -35,9 +35,9 @@ static_assert(sizeof(softgpu_runtime_entry) == 16 && sizeof(softgpu_driver_entry
 namespace chokepoint::softgpu {
 
 // The implementation of a runtime function; also found under the names of its per-thread-stream
-// variants.  NULL if none.
+// variants. NULL if none.
 void* FindRuntimeFunction(const char* name);
-// The newest signature that is not newer than `version`.  NULL if there is none.
+// The newest signature that is not newer than `version`. NULL if there is none.
 void* FindDriverFunction(const char* name, int version);
 
 // For the function `name`, called though it is not implemented: reports it (once) and returns

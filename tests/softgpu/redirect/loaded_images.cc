@@ -1,3 +1,5 @@
+// Finds the CUDA runtime inside loaded objects and has its functions redirected.
+// It must not redirect anything unless names, code and room have been checked.
 #include "tests/softgpu/redirect/loaded_images.h"
 
 #include <link.h>
@@ -36,7 +38,7 @@ struct Function {
   size_t size;
 };
 
-// Which images are known.  Changed only while the loader's lock is held; the mutex protects
+// Which images are known. Changed only while the loader's lock is held; the mutex protects
 // readers.
 struct Registry {
   std::mutex mutex;
