@@ -166,21 +166,25 @@ void Drain::CollectLosses() noexcept {
 
 void Drain::WriteLosses() noexcept {
   CollectLosses();
-  if (losses_.size() == 0 || !writer_.open()) return;
-  // The write itself may give up old LOSS blocks, which come back as new rows: so the rows are
-  // taken out first.
+  // A LOSS block may push older ones out of the circle, whose rows come back.
+  constexpr int kMostBlocks = 8;
+  for (int i = 0; i < kMostBlocks && losses_.size() != 0 && writer_.open(); ++i) {
+    if (!WriteLossBlock()) return;
+  }
+}
+
+bool Drain::WriteLossBlock() noexcept {
   std::size_t count = losses_.size();
   std::memcpy(scratch_, losses_.rows(), count * sizeof(Loss));
   losses_.Clear();
-  if (WriteRecords(BlockKind::kLoss, 0, {0, kNotFromRing, 0, static_cast<std::uint32_t>(count), 0},
-                   scratch_, count * sizeof(Loss))) {
-    return;
-  }
+  const RecordsHeader header{0, kNotFromRing, 0, static_cast<std::uint32_t>(count), 0};
+  if (WriteRecords(BlockKind::kLoss, 0, header, scratch_, count * sizeof(Loss))) return true;
   while (count > 0) {
     Loss loss;
     std::memcpy(&loss, scratch_ + --count * sizeof(loss), sizeof(loss));
     losses_.Add(loss);
   }
+  return false;
 }
 
 // Operations that have been open for long, so that a hang is in the file even if the machine goes

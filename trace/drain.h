@@ -59,6 +59,7 @@ class Drain {
   void WriteCost() noexcept;
   void CollectLosses() noexcept;
   void WriteLosses() noexcept;
+  bool WriteLossBlock() noexcept;
   void WriteSnapshots(std::uint64_t now_ns) noexcept;
   void Finish() noexcept;
 

@@ -33,6 +33,7 @@ class TraceFileWriter {
     std::uint64_t start_ticks = 1'000'000'000;  // the tick of `start_realtime_ns`
     std::uint64_t start_realtime_ns = 1'700'000'000'000'000'000;
     std::uint64_t start_monotonic_raw_ns = 5'000'000'000;
+    std::string schema;        // SCHEMA text; empty = today's catalogue
     std::uint8_t file_id = 1;  // repeated 16 times
   };
 
@@ -50,8 +51,11 @@ class TraceFileWriter {
     header.start_realtime_ns = options.start_realtime_ns;
     header = trace::Sealed(header);
     Append(&header, sizeof(header));
-    std::string schema(trace::kMaxSchemaBytes, '\0');
-    schema.resize(trace::WriteSchema(schema.data(), schema.size()));
+    std::string schema = options.schema;
+    if (schema.empty()) {
+      schema.resize(trace::kMaxSchemaBytes);
+      schema.resize(trace::WriteSchema(schema.data(), schema.size()));
+    }
     AddSchema(schema);
     Clock(options.start_ticks);
   }

@@ -144,17 +144,16 @@ TEST(Reader, ReadsOtherSchemasByName) {
   const std::string path = TempPath("t.cpt");
   TraceFileWriter::Options options;
   {
-    TraceFileWriter writer(path, options);
-    auto& bytes = writer.bytes();
-    bytes.resize(sizeof(FileHeader));
-    writer.SkipSequence(0u - 2u);
-    writer.AddSchema(
+    options.schema =
+        "event\t1\t32\tClockSample\tof which this reader gets one field\n"
+        "u64\t8\t1\tticks\tticks\tas today\n"
         "event\t17\t24\tCommunicatorEnd\ta communicator was finalised\n"
         "u64\t8\t1\tcommunicator\tindex\twider than today\n"
         "f32\t16\t1\tnews\tticks\tunknown today\n"
         "x99\t20\t1\tfuture_type\tticks\tunknown today\n"
         "event\t60000\t16\tFuture\tunknown today\n"
-        "u64\t8\t1\tx\tcount\tunknown today\n");
+        "u64\t8\t1\tx\tcount\tunknown today\n";
+    TraceFileWriter writer(path, options);
     std::string records(40, '\0');
     const std::uint16_t kinds[] = {17, 60000};
     const std::uint64_t communicator = 42;

@@ -65,14 +65,17 @@ TEST_F(Recorder, DoesNothingWhenDisabled) {
   EXPECT_FALSE(fs::exists(traces()));
 }
 
+std::size_t CountThreads() {
+  const fs::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
 TEST_F(Recorder, CreatesNothingBeforeStart) {
   ASSERT_EQ(Run([] {
+              const std::size_t threads = CountThreads();
               Configure(SmallRings());
               if (Emit(Numbered(0)) || InternName("x") != 0 || Recording()) return 1;
-              std::size_t threads = 0;
-              for ([[maybe_unused]] const auto& entry : fs::directory_iterator("/proc/self/task"))
-                ++threads;
-              return threads == 1 ? 0 : 2;
+              return CountThreads() == threads ? 0 : 2;
             }),
             0);
   EXPECT_FALSE(fs::exists(traces()));
