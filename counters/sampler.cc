@@ -22,6 +22,9 @@ constexpr std::uint32_t kSlowestInterval = 8;   // times the planned one
 
 // The timetable, in intervals (seconds, unless slowed down).
 constexpr std::uint64_t kRarely = 10;  // lists of threads and sockets, identities, costly files
+// why: queue pairs are made a while after their communicator, and each costs a firmware command to
+// list.
+constexpr int kRoundsToQueuePairs = 10;
 constexpr std::uint64_t kIdentityAgain = 300;  // why: a bounded trace gives up its old records
 
 std::uint64_t NowNs(clockid_t clock) noexcept {
@@ -62,6 +65,7 @@ void Sampler::Init(const SamplerOptions& options) noexcept {
   mount_.Init();
   netstat_.Init();
   nic_.Init();
+  rdma_.Init(options.root[0] == '\0');
 }
 
 void Sampler::NotePinnedThread(std::uint32_t tid) noexcept { pinned_.Append(tid); }
@@ -82,7 +86,10 @@ void Sampler::TakeNotes(std::uint64_t now_ticks) noexcept {
   Address peer;
   while (peers_.Next(&peer)) tcp_.classifier()->AddPeer(peer);
   if (!options_.tcp) return;
-  if (new_connections_.exchange(false, std::memory_order_acquire)) tcp_.Walk(now_ticks);
+  if (new_connections_.exchange(false, std::memory_order_acquire)) {
+    tcp_.Walk(now_ticks);
+    rounds_to_queue_pairs_ = kRoundsToQueuePairs;
+  }
   if (slow_operation_.exchange(false, std::memory_order_acquire)) tcp_.SampleSlow(now_ticks);
 }
 
@@ -155,6 +162,11 @@ void Sampler::SampleProcess(const Round& round) noexcept {
   process_.Sample(round);
   threads_.Sample(round);
   if (options_.tcp) tcp_.SampleAll(round.now_ticks, trace::TcpSampleReason::kPeriodic);
+  // Each process says which ports it uses; their counters come from the leader.
+  if (options_.rdma && rarely) rdma_.Refresh(round);
+  if (options_.rdma && rounds_to_queue_pairs_ >= 0 && rounds_to_queue_pairs_-- == 0) {
+    rdma_.FindUsed(round);
+  }
 }
 
 void Sampler::SampleHost(const Round& round) noexcept {
@@ -165,6 +177,7 @@ void Sampler::SampleHost(const Round& round) noexcept {
   softnet_.Sample(round);
   pressure_.Sample(round);
   disk_.Sample(round);
+  if (options_.rdma) rdma_.Sample(round);
   if (number % (kRarely / 2) == 0) memory_.Sample(round);
   if (number % kRarely != 0) return;
   cpu_.Sample(round);
@@ -210,6 +223,7 @@ void Sampler::RecordCost(const Round& round) noexcept {
 void Sampler::RepeatIdentities() noexcept {
   tcp_.RepeatIdentities();
   nic_.RepeatIdentities(options_.sink);
+  rdma_.RepeatIdentities(options_.sink);
 }
 
 // Once an interval: halves the rate when ten intervals cost over 0.1 % of a core, or three rounds
@@ -268,6 +282,7 @@ void Sampler::Finish(std::uint64_t now_ns) noexcept {
     netstat_.Sample(round);
     pressure_.Sample(round);
     disk_.Sample(round);
+    if (options_.rdma) rdma_.Sample(round);
     cpu_.Sample(round);
   }
   EndTick();
@@ -289,6 +304,7 @@ void Sampler::ForgetAfterFork() noexcept {
   mount_.Close(&tree_);
   netstat_.Close(&tree_);
   nic_.Close(&tree_);
+  rdma_.Close(&tree_);
 }
 
 }  // namespace chokepoint::counters

@@ -12,6 +12,7 @@
 #include "counters/netstat.h"
 #include "counters/nic.h"
 #include "counters/process.h"
+#include "counters/rdma.h"
 #include "counters/sink.h"
 #include "counters/storage.h"
 #include "counters/sysfs.h"
@@ -27,6 +28,7 @@ struct SamplerOptions {
   int local_rank = -1;            // decides who leads where no lock can be had
   bool host = true;               // take part in the election and record the host when elected
   bool tcp = true;                // follow this process's TCP sockets
+  bool rdma = true;               // follow RDMA ports
   bool own_thread = false;        // the calling thread does nothing else: its CPU time is the cost
   std::uint32_t interval_ms = 1000;
   Sink sink;
@@ -110,6 +112,7 @@ class Sampler {
   MountReader mount_;
   NetstatReader netstat_;
   NicReader nic_;
+  RdmaReader rdma_;
 
   std::atomic<bool> slow_operation_{false};
   std::atomic<bool> new_connections_{false};
@@ -121,7 +124,8 @@ class Sampler {
   std::uint64_t due_ns_ = 0;
   std::uint64_t quarter_ = 0;  // ticks since the start: four an interval
   std::uint64_t process_rounds_ = 0;
-  std::uint64_t host_rounds_ = 0;  // since this process leads
+  int rounds_to_queue_pairs_ = 30;  // when the ports in use are looked for; -1 = not
+  std::uint64_t host_rounds_ = 0;   // since this process leads
   trace::SamplerCost cost_;
   std::uint64_t tick_start_ns_ = 0;
   std::uint64_t tick_cpu_ns_ = 0;

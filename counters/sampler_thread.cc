@@ -23,10 +23,10 @@ namespace raw = trace::raw;
 namespace {
 
 #if defined(CHOKEPOINT_SANITIZED)
-constexpr std::size_t kStackBytes = 8 * 1024 * 1024;
+constexpr std::size_t kStackBytes = std::size_t{8} << 20;
 #else
-constexpr std::size_t kStackBytes =
-    256 * 1024;  // the program's thread-local storage comes out of it
+constexpr std::size_t kStackBytes = std::size_t{256}
+                                    << 10;  // the program's thread-local storage comes out of it
 #endif
 constexpr std::size_t kSignalSetBytes = 8;  // the kernel's
 constexpr int kNice = 5;

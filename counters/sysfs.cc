@@ -106,9 +106,10 @@ std::string_view SysTree::ReadLine(const char* path, char* out, std::size_t byte
   const long size = ReadOnce(path, out, bytes);
   if (size <= 0) return {};
   const std::string_view line = Trimmed({out, static_cast<std::size_t>(size)});
-  // why: callers hand it on as a C string.
-  out[static_cast<std::size_t>(line.data() - out) + line.size()] = '\0';
-  return line;
+  // why: callers hand `out` on as a C string.
+  std::memmove(out, line.data(), line.size());
+  out[line.size()] = '\0';
+  return {out, line.size()};
 }
 
 bool SysTree::ReadUnsigned(const char* path, std::uint64_t* out) noexcept {

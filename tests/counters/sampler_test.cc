@@ -74,6 +74,24 @@ TEST_F(SamplerOnTree, TheLeaderRecordsProcessAndHost) {
             trace::kSamplerEnding);
 }
 
+TEST_F(SamplerOnTree, RdmaPortsAreNamedByEachProcessAndCountedByTheLeader) {
+  tree_.Write("/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts", "5\n");
+  tree_.Write("/sys/class/infiniband/rxe0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
+  auto second = std::make_unique<Sampler>();
+  RecordingSink others;
+  SamplerOptions options = Options();
+  options.sink = others.sink();
+  sampler_->Init(Options());
+  second->Init(options);
+  std::uint64_t other_now = now_;
+  Run(sampler_.get(), 5);
+  while (other_now < now_) other_now = second->Tick(other_now);
+  EXPECT_EQ(tree_.events().All<trace::RdmaPort>().size(), 1u);
+  EXPECT_EQ(others.All<trace::RdmaPort>().size(), 1u);
+  EXPECT_GE(tree_.events().All<trace::RdmaSample>().size(), 5u);
+  EXPECT_TRUE(others.All<trace::RdmaSample>().empty());
+}
+
 TEST_F(SamplerOnTree, OnlyOneOfTwoRecordsTheHostAndTheOtherFollows) {
   auto second = std::make_unique<Sampler>();
   sampler_->Init(Options());

@@ -166,6 +166,17 @@ TEST(SysTree, RealProcFilesOfSeveralPagesAreReadWhole) {
   EXPECT_GT(once, 4096 * 8);
 }
 
+TEST(SysTree, ALineIsTrimmedInItsBufferToo) {
+  SystemTree tree;
+  char text[64];
+  for (const auto& [content, expected] :
+       {std::pair{"  two words \n", "two words"}, std::pair{"\n", ""}, std::pair{"", ""}}) {
+    tree.Write("/sys/line", content);
+    EXPECT_EQ(tree.tree()->ReadLine("/sys/line", text, sizeof(text)), expected);
+    EXPECT_STREQ(text, expected);
+  }
+}
+
 TEST(SysTree, LinksGiveTheirLastComponent) {
   SystemTree tree;
   tree.Link("/sys/class/net/eth0/device", "../../../0000:1b:00.0");
