@@ -10,21 +10,15 @@
 
 namespace chokepoint::plugin {
 
+// With the setting: completes `record` and keeps it until the stop.
 void* StartApiInDetail(HandleTag tag, bool graph_captured, trace::ApiCall* record) noexcept;
 // Emits, the first time. Without the setting it does nothing.
 void StopApiInDetail(Handle call) noexcept;
 // Calls that are still open when a communicator ends.
 void AbandonApiCalls(std::uint32_t communicator) noexcept;
 
-// `fill` completes the record; it is called only when the record is wanted.
-template <class Fill>
-void* StartApi(HandleTag tag, bool graph_captured, Fill fill) noexcept {
-  if (__builtin_expect(g_settings.detail_api, 0)) {
-    trace::ApiCall record;
-    fill(&record);
-    return StartApiInDetail(tag, graph_captured, &record);
-  }
-  // Groups and launches have no children that ask when they began.
+// Groups and launches have no children that ask when they began: no clock is read for them.
+inline void* StartApi(HandleTag tag, bool graph_captured) noexcept {
   const bool timed = tag == HandleTag::kCollectiveApi || tag == HandleTag::kPointToPointApi;
   return Handle::OfCall(tag, graph_captured, timed ? trace::NowTicks() : 0).raw();
 }

@@ -7,12 +7,31 @@
 namespace chokepoint::plugin {
 
 std::atomic<trace::BoardSlot*> g_board{nullptr};
-std::atomic<std::uint64_t> g_next_operation{1};
 
 namespace {
 
+std::atomic<std::uint64_t> g_next_block{64};  // 0 is nobody's number
+
 constexpr int kAttempts = 8;           // successive numbers tried before somebody is asked to leave
 constexpr std::size_t kSearched = 64;  // places looked at for one that is over
+
+// Numbers are handed to threads in blocks: consecutive on a thread, and no line of memory that all
+// threads write.
+constexpr std::uint64_t kBlock = 64;
+struct Numbers {
+  std::uint64_t next = 0;
+  std::uint64_t end = 0;
+};
+thread_local Numbers t_numbers __attribute__((tls_model("initial-exec")));
+
+std::uint64_t NextNumber() noexcept {
+  Numbers& numbers = t_numbers;
+  if (__builtin_expect(numbers.next == numbers.end, 0)) {
+    numbers.next = g_next_block.fetch_add(kBlock, std::memory_order_relaxed);
+    numbers.end = numbers.next + kBlock;
+  }
+  return numbers.next++;
+}
 
 bool TryClaim(trace::BoardSlot* slot) noexcept {
   std::uint64_t expected = 0;
@@ -26,7 +45,7 @@ bool TryClaim(trace::BoardSlot* slot) noexcept {
 Place Claim() noexcept {
   std::uint64_t id = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    id = g_next_operation.fetch_add(1, std::memory_order_relaxed);
+    id = NextNumber();
     trace::BoardSlot* slot = PlaceOf(id);
     if (slot == nullptr) return {nullptr, id};
     if (TryClaim(slot)) {
@@ -37,7 +56,7 @@ Place Claim() noexcept {
     }
   }
   for (std::size_t i = 0; i < kSearched; ++i) {
-    id = g_next_operation.fetch_add(1, std::memory_order_relaxed);
+    id = NextNumber();
     trace::BoardSlot* slot = PlaceOf(id);
     if (slot == nullptr) return {nullptr, id};
     if (TryClaim(slot) || (FinishIfOver(slot) && TryClaim(slot))) return {slot, id};

@@ -33,8 +33,6 @@ void Add(T& field, std::type_identity_t<T> value) noexcept {
 // Null until a communicator exists, in forked children, and when there is no memory: then nothing
 // is held open.
 extern std::atomic<trace::BoardSlot*> g_board;
-// The next operation's number; also what a place is called.
-extern std::atomic<std::uint64_t> g_next_operation;
 
 inline trace::BoardSlot* PlaceOf(std::uint64_t id) noexcept {
   trace::BoardSlot* board = g_board.load(std::memory_order_acquire);

@@ -83,7 +83,7 @@ Handle AddCommunicator(const NewCommunicator& told) noexcept {
   entry->generation += 1;
   entry->expects_kernels = (told.event_mask & ncclProfileKernelCh) != 0;
   entry->learnt.store(told.api_version >= 4, std::memory_order_relaxed);
-  entry->last_over.store(0, std::memory_order_relaxed);
+  entry->last_over_ticks.store(0, std::memory_order_relaxed);
   for (auto& numbers : entry->sequences)
     for (auto& number : numbers) number.store(0, std::memory_order_relaxed);
   MakePeerSequences(entry, told.ranks);

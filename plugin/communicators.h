@@ -21,8 +21,9 @@ struct Communicator {
   std::atomic<bool> learnt{false};  // True when this process gave that context, alive or not.
   bool IsOurContext(const void* context) noexcept;
   // v1 to v3: name and hash came with an event
-  trace::Communicator record;               // as emitted
-  std::atomic<std::uint64_t> last_over{0};  // highest operation known to have ended on the GPU
+  trace::Communicator record;  // as emitted
+  std::atomic<std::uint64_t> last_over_ticks{
+      0};  // latest enqueue of an operation known to have ended on the GPU
   // Next number: [0] what NCCL should say, to notice repetitions; [1] our own, for repetitions. By
   // literal id of the function.
   std::atomic<std::uint32_t> sequences[2][256];

@@ -9,45 +9,42 @@ namespace chokepoint::plugin {
 namespace {
 
 using trace::Collective;
-using trace::PointToPoint;
+
+// Everything of a record that is known when it begins.
+struct Start {
+  trace::EventKind kind;
+  std::uint8_t flags = trace::kOperationOpen;
+  std::uint32_t sequence = 0;
+  std::uint64_t enqueue_ticks = 0;
+  float arrival_before_ticks = 0;
+};
 
 // NCCL's number, or our own count where NCCL's repeats: replays of captured graphs.
-template <class Event>
 void NumberCollective(const OperationOrigin& origin, Communicator* communicator,
-                      Event* record) noexcept {
+                      std::uint8_t function, Start* start) noexcept {
   const auto told = static_cast<std::uint32_t>(origin.sequence);
-  record->sequence = told;
+  start->sequence = told;
   if (communicator == nullptr) return;
   bool replay = origin.call.is_call() && origin.call.graph_captured();
   if (!origin.knows_graphs) {
-    std::atomic<std::uint32_t>& next = communicator->sequences[0][record->function];
+    std::atomic<std::uint32_t>& next = communicator->sequences[0][function];
     replay = told < next.load(std::memory_order_relaxed);
     if (!replay) next.store(told + 1, std::memory_order_relaxed);
   }
   if (!replay) return;
-  record->sequence =
-      communicator->sequences[1][record->function].fetch_add(1, std::memory_order_relaxed);
-  record->flags |= trace::kOperationOwnSequence | trace::kOperationReplay;
+  start->sequence = communicator->sequences[1][function].fetch_add(1, std::memory_order_relaxed);
+  start->flags |= trace::kOperationOwnSequence | trace::kOperationReplay;
 }
 
-void NumberPointToPoint(const OperationOrigin& origin, Communicator* communicator, bool receive,
-                        PointToPoint* record) noexcept {
-  if (NextPeerSequence(communicator, record->peer, receive, &record->sequence))
-    record->flags |= trace::kOperationOwnSequence;
-  if (origin.call.is_call() && origin.call.graph_captured())
-    record->flags |= trace::kOperationReplay;
-}
-
-template <class Event>
-void StampHost(const OperationOrigin& origin, Event* record) noexcept {
-  record->enqueue_ticks = trace::NowTicks();
+void StampHost(const OperationOrigin& origin, Start* start) noexcept {
+  start->enqueue_ticks = trace::NowTicks();
   const std::uint64_t call_ticks = origin.call.call_ticks();
   if (!origin.call.is_call() || origin.call.graph_captured() || call_ticks == 0 ||
-      call_ticks > record->enqueue_ticks) {
+      call_ticks > start->enqueue_ticks) {
     return;
   }
-  record->arrival_before_ticks = static_cast<float>(record->enqueue_ticks - call_ticks);
-  record->flags |= trace::kOperationHasArrival;
+  start->arrival_before_ticks = static_cast<float>(start->enqueue_ticks - call_ticks);
+  start->flags |= trace::kOperationHasArrival;
 }
 
 std::uint32_t MissingChannels(bool expects_kernels, bool exact_channels,
@@ -56,46 +53,75 @@ std::uint32_t MissingChannels(bool expects_kernels, bool exact_channels,
   return exact_channels && channels > 0 && channels <= 64 ? channels : kManyMissing;
 }
 
-template <class Event>
-void* PutOnBoard(const OperationOrigin& origin, Communicator* communicator,
-                 Event* record) noexcept {
+// Field by field, at the width that it is read with later: no wide load waits for narrow stores.
+void WriteRecord(const Start& start, const OperationTold& told, std::uint32_t communicator,
+                 std::uint64_t id, Collective* record) noexcept {
+  Store(record->kind, static_cast<std::uint16_t>(start.kind));
+  Store(record->function, told.function);
+  Store(record->algorithm, told.algorithm);
+  Store(record->protocol, told.protocol);
+  Store(record->datatype, told.datatype);
+  Store(record->channels, told.channels);
+  Store(record->flags, start.flags);
+  Store(record->communicator, communicator);
+  Store(record->sequence, start.sequence);
+  Store(record->count, told.count);
+  Store(record->root, told.root_or_peer);
+  Store(record->operation, static_cast<std::uint32_t>(id));
+  Store(record->enqueue_ticks, start.enqueue_ticks);
+  Store(record->arrival_before_ticks, start.arrival_before_ticks);
+  Store(record->end_after_ticks, 0);
+  Store(record->gpu_start_ns, 0);
+  Store(record->gpu_end_ns, 0);
+}
+
+void* PutOnBoard(const OperationOrigin& origin, const OperationTold& told,
+                 Communicator* communicator, Start* start) noexcept {
+  StampHost(origin, start);
   const bool expects_kernels = communicator != nullptr && communicator->expects_kernels;
-  record->flags |= trace::kOperationOpen;
-  if (expects_kernels) record->flags |= trace::kOperationExpectsKernel;
+  if (expects_kernels) start->flags |= trace::kOperationExpectsKernel;
+  const std::uint32_t number = NumberOf(communicator);
   const Place place = Claim();
-  record->operation = static_cast<std::uint32_t>(place.id);
   if (origin.group.tag() == HandleTag::kGroup)
-    NoteInGroup(origin.group, place.id, record->communicator, record->enqueue_ticks);
+    NoteInGroup(origin.group, place.id, number, start->enqueue_ticks);
+  const Handle handle = Handle::Of(HandleTag::kOperation, 0, place.id);
   if (place.slot == nullptr) {
-    trace::Emit(*record);  // open for ever: better than a gap in the sequence
-    return Handle::Of(HandleTag::kOperation, 0, place.id).raw();
+    Collective record;
+    WriteRecord(*start, told, number, place.id, &record);
+    trace::Emit(record);  // open for ever: better than a gap in the sequence
+    return handle.raw();
   }
-  OperationSide side;
-  side.owner = communicator;
-  side.missing = MissingChannels(expects_kernels, origin.exact_channels, record->channels);
-  StoreWords(place.slot->record, *record);
-  StoreWords(place.slot->side, side);
-  Publish(place, record->enqueue_ticks);
-  return Handle::Of(HandleTag::kOperation, 0, place.id).raw();
+  WriteRecord(*start, told, number, place.id, &RecordIn<Collective>(place.slot));
+  OperationSide& side = SideOf<OperationSide>(place.slot);
+  Store(side.started, 0);
+  Store(side.stopped, 0);
+  Store(side.seen_stopped, 0);
+  Store(side.seen_ticks, 0);
+  Store(side.quiet_ticks, 0);
+  Store(side.owner, communicator);
+  Store(side.missing, MissingChannels(expects_kernels, origin.exact_channels, told.channels));
+  Store(side.enqueued, 0);
+  Publish(place, start->enqueue_ticks);
+  return handle.raw();
 }
 
 }  // namespace
 
-void* BeginCollective(const OperationOrigin& origin, Collective* record) noexcept {
+void* BeginCollective(const OperationOrigin& origin, const OperationTold& told) noexcept {
   Communicator* communicator = FindCommunicator(origin.context);
-  record->communicator = NumberOf(communicator);
-  NumberCollective(origin, communicator, record);
-  StampHost(origin, record);
-  return PutOnBoard(origin, communicator, record);
+  Start start{.kind = trace::EventKind::kCollective};
+  NumberCollective(origin, communicator, told.function, &start);
+  return PutOnBoard(origin, told, communicator, &start);
 }
 
-void* BeginPointToPoint(const OperationOrigin& origin, bool receive,
-                        PointToPoint* record) noexcept {
+void* BeginPointToPoint(const OperationOrigin& origin, const OperationTold& told) noexcept {
   Communicator* communicator = FindCommunicator(origin.context);
-  record->communicator = NumberOf(communicator);
-  NumberPointToPoint(origin, communicator, receive, record);
-  StampHost(origin, record);
-  return PutOnBoard(origin, communicator, record);
+  Start start{.kind = trace::EventKind::kPointToPoint};
+  if (NextPeerSequence(communicator, told.root_or_peer, told.receive, &start.sequence)) {
+    start.flags |= trace::kOperationOwnSequence;
+  }
+  if (origin.call.is_call() && origin.call.graph_captured()) start.flags |= trace::kOperationReplay;
+  return PutOnBoard(origin, told, communicator, &start);
 }
 
 void EndEnqueue(Handle operation) noexcept {
@@ -128,34 +154,37 @@ void FinishIfComplete(trace::BoardSlot* slot, std::uint64_t id) noexcept {
 bool FinishOperation(trace::BoardSlot* slot, std::uint64_t id, Ending ending,
                      std::uint64_t ticks) noexcept {
   if (!Take(slot, id)) return false;
-  // Collective stands for both kinds: the fields that are touched lie at the same place.
-  auto record = LoadWords<Collective>(slot->record);
-  const auto side = LoadWords<OperationSide>(slot->side);
-  Release(slot);
-  const bool quiet = side.started != 0 && side.started == side.stopped;
-  if (ending == Ending::kAborted && quiet && side.enqueued != 0) {
+  Collective& record = RecordIn<Collective>(slot);  // nobody else's, until Release
+  const OperationSide& side = SideOf<OperationSide>(slot);
+  const std::uint64_t enqueue_ticks = Load(record.enqueue_ticks);
+  const std::uint64_t gpu_start_ns = Load(record.gpu_start_ns);
+  const std::uint64_t started = Load(side.started);
+  const bool quiet = started != 0 && started == Load(side.stopped);
+  if (ending == Ending::kAborted && quiet && Load(side.enqueued) != 0) {
     ending = Ending::kSeen;
-    ticks = side.quiet_ticks;
+    ticks = Load(side.quiet_ticks);
   }
-  if (ending == Ending::kAborted) {
-    record.flags |= trace::kOperationAborted;
+  unsigned flags = Load(record.flags);
+  flags = ending == Ending::kAborted ? flags | trace::kOperationAborted
+                                     : flags & ~unsigned{trace::kOperationOpen};
+  if (ending == Ending::kSeen && ticks > enqueue_ticks) {
+    Store(record.end_after_ticks, static_cast<float>(ticks - enqueue_ticks));
+    flags |= trace::kOperationHasHostEnd;
+  }
+  if (quiet && gpu_start_ns != 0 && Load(record.gpu_end_ns) >= gpu_start_ns) {
+    flags |= trace::kOperationHasGpuTime;
   } else {
-    record.flags = static_cast<std::uint8_t>(record.flags & ~trace::kOperationOpen);
+    Store(record.gpu_end_ns, 0);
+    if (ending != Ending::kAborted) Store(record.gpu_start_ns, 0);
   }
-  if (ending == Ending::kSeen && ticks > record.enqueue_ticks) {
-    record.end_after_ticks = static_cast<float>(ticks - record.enqueue_ticks);
-    record.flags |= trace::kOperationHasHostEnd;
+  Store(record.flags, static_cast<std::uint8_t>(flags));
+  Communicator* owner = Load(side.owner);
+  if (ending == Ending::kSeen && owner != nullptr &&
+      enqueue_ticks > owner->last_over_ticks.load(std::memory_order_relaxed)) {
+    owner->last_over_ticks.store(enqueue_ticks, std::memory_order_relaxed);
   }
-  const bool gpu_time =
-      quiet && record.gpu_start_ns != 0 && record.gpu_end_ns >= record.gpu_start_ns;
-  if (gpu_time) record.flags |= trace::kOperationHasGpuTime;
-  if (!gpu_time) record.gpu_end_ns = 0;
-  if (!gpu_time && ending != Ending::kAborted) record.gpu_start_ns = 0;
-  if (ending == Ending::kSeen && side.owner != nullptr &&
-      id > side.owner->last_over.load(std::memory_order_relaxed)) {
-    side.owner->last_over.store(id, std::memory_order_relaxed);
-  }
-  trace::Emit(record);
+  trace::EmitBytes(slot->record, sizeof(Collective));
+  Release(slot);
   return true;
 }
 

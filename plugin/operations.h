@@ -43,11 +43,21 @@ struct OperationOrigin {
   bool exact_channels = false;  // v4 and later: as many kernels as channels, for collectives
 };
 
-// Both complete `record`, number the operation, put it on the board and return its handle, which is
-// never null.
-void* BeginCollective(const OperationOrigin& origin, trace::Collective* record) noexcept;
-void* BeginPointToPoint(const OperationOrigin& origin, bool receive,
-                        trace::PointToPoint* record) noexcept;
+// What a descriptor says of a collective or point-to-point operation.
+struct OperationTold {
+  std::uint8_t function = 0;  // literals
+  std::uint8_t algorithm = 0;
+  std::uint8_t protocol = 0;
+  std::uint8_t datatype = 0;
+  std::uint8_t channels = 0;  // 0 = not told
+  bool receive = false;       // point-to-point
+  std::int32_t root_or_peer = 0;
+  std::uint64_t count = 0;
+};
+
+// Both number the operation, put it on the board and return its handle, which is never null.
+void* BeginCollective(const OperationOrigin& origin, const OperationTold& told) noexcept;
+void* BeginPointToPoint(const OperationOrigin& origin, const OperationTold& told) noexcept;
 // NCCL's stop: the operation is in the stream. A second one does nothing.
 void EndEnqueue(Handle operation) noexcept;
 
@@ -68,7 +78,8 @@ inline bool IsOperation(trace::BoardSlot* slot) noexcept {
   return kind == trace::EventKind::kCollective || kind == trace::EventKind::kPointToPoint;
 }
 
-// Fields that Collective and PointToPoint have at the same place.
+// Collective and PointToPoint have all fields at the same place (point-to-point operations have no
+// algorithm and protocol): the code in operations.cc writes both as a Collective.
 static_assert(
     offsetof(trace::Collective, gpu_start_ns) == offsetof(trace::PointToPoint, gpu_start_ns) &&
     offsetof(trace::Collective, gpu_end_ns) == offsetof(trace::PointToPoint, gpu_end_ns) &&

@@ -111,6 +111,10 @@ class Profiler {
   }
 
   static void* Start(void* context, const Descr& descr) noexcept {
+    if constexpr (requires { descr.kernelCh; }) {  // v3
+      if (__builtin_expect(descr.type == ncclProfileKernelCh, 1))
+        return StartKernel(Handle(descr.parentObj), descr.kernelCh.channelId, KernelTimer(descr));
+    }
     switch (descr.type) {
       case ncclProfileGroup:
         return BeginGroup();
@@ -142,47 +146,60 @@ class Profiler {
     if constexpr (requires { descr.coll.commHash; })  // up to v3 told with each event
       LearnCommunicator(FindCommunicator(context), descr.coll.name, descr.coll.commHash,
                         descr.rank);
-    trace::Collective record = DecodeCollective(descr.coll);
-    return BeginCollective(DecodeOrigin(context, descr, descr.coll), &record);
+    return BeginCollective(DecodeOrigin(context, descr, descr.coll), DecodeCollective(descr.coll));
   }
 
   static void* StartPointToPoint(void* context, const Descr& descr) noexcept {
     if constexpr (requires { descr.p2p.commHash; })
       LearnCommunicator(FindCommunicator(context), descr.p2p.name, descr.p2p.commHash, descr.rank);
-    trace::PointToPoint record = DecodePointToPoint(descr.p2p);
-    return BeginPointToPoint(DecodeOrigin(context, descr, descr.p2p), IsReceive(descr.p2p),
-                             &record);
+    return BeginPointToPoint(DecodeOrigin(context, descr, descr.p2p), DecodePointToPoint(descr.p2p));
   }
 
   static void* StartApiCall(void* context, const Descr& descr) noexcept {
-    const auto fill = [context](trace::ApiKind kind, const char* function, const char* datatype,
-                                std::uint64_t count, int depth) {
-      return [=](trace::ApiCall* record) {
-        record->call = static_cast<std::uint8_t>(kind);
-        record->communicator = NumberOf(FindCommunicator(context));
-        record->function = LiteralId(function);
-        record->datatype = LiteralId(datatype);
-        record->count = count;
-        record->depth = static_cast<std::uint16_t>(depth);
-      };
-    };
+    if (__builtin_expect(g_settings.detail_api, 0)) return StartApiCallInDetail(context, descr);
     switch (descr.type) {
+      case ncclProfileCollApi:
+        return StartApi(HandleTag::kCollectiveApi, descr.collApi.graphCaptured);
+      case ncclProfileP2pApi:
+        return StartApi(HandleTag::kPointToPointApi, descr.p2pApi.graphCaptured);
       case ncclProfileGroupApi:
         SetGroupDepth(descr.groupApi.groupDepth);
-        return StartApi(
-            HandleTag::kGroupApi, descr.groupApi.graphCaptured,
-            fill(trace::ApiKind::kGroup, nullptr, nullptr, 0, descr.groupApi.groupDepth));
-      case ncclProfileCollApi:
-        return StartApi(HandleTag::kCollectiveApi, descr.collApi.graphCaptured,
-                        fill(trace::ApiKind::kCollective, descr.collApi.func,
-                             descr.collApi.datatype, descr.collApi.count, 0));
-      case ncclProfileP2pApi:
-        return StartApi(HandleTag::kPointToPointApi, descr.p2pApi.graphCaptured,
-                        fill(trace::ApiKind::kPointToPoint, descr.p2pApi.func,
-                             descr.p2pApi.datatype, descr.p2pApi.count, 0));
+        return StartApi(HandleTag::kGroupApi, descr.groupApi.graphCaptured);
       case ncclProfileKernelLaunch:
-        return StartApi(HandleTag::kKernelLaunch, false,
-                        fill(trace::ApiKind::kKernelLaunch, nullptr, nullptr, 0, 0));
+        return StartApi(HandleTag::kKernelLaunch, false);
+      default:
+        return nullptr;
+    }
+  }
+
+  template <class Call>
+  static void* StartCallInDetail(HandleTag tag, trace::ApiKind kind, const Call& call,
+                                 trace::ApiCall* record) noexcept {
+    record->call = static_cast<std::uint8_t>(kind);
+    record->function = LiteralId(call.func);
+    record->datatype = LiteralId(call.datatype);
+    record->count = call.count;
+    return StartApiInDetail(tag, call.graphCaptured, record);
+  }
+
+  static void* StartApiCallInDetail(void* context, const Descr& descr) noexcept {
+    trace::ApiCall record;
+    record.communicator = NumberOf(FindCommunicator(context));
+    switch (descr.type) {
+      case ncclProfileCollApi:
+        return StartCallInDetail(HandleTag::kCollectiveApi, trace::ApiKind::kCollective,
+                                 descr.collApi, &record);
+      case ncclProfileP2pApi:
+        return StartCallInDetail(HandleTag::kPointToPointApi, trace::ApiKind::kPointToPoint,
+                                 descr.p2pApi, &record);
+      case ncclProfileGroupApi:
+        SetGroupDepth(descr.groupApi.groupDepth);
+        record.call = static_cast<std::uint8_t>(trace::ApiKind::kGroup);
+        record.depth = static_cast<std::uint16_t>(descr.groupApi.groupDepth);
+        return StartApiInDetail(HandleTag::kGroupApi, descr.groupApi.graphCaptured, &record);
+      case ncclProfileKernelLaunch:
+        record.call = static_cast<std::uint8_t>(trace::ApiKind::kKernelLaunch);
+        return StartApiInDetail(HandleTag::kKernelLaunch, false, &record);
       default:
         return nullptr;
     }

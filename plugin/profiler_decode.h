@@ -23,50 +23,44 @@ std::uint8_t ProtocolFromNumber(std::uint8_t number) noexcept;
 std::uint8_t LiteralId(const char* text) noexcept;
 
 template <class Coll>
-trace::Collective DecodeCollective(const Coll& told) noexcept {
-  trace::Collective record;
+OperationTold DecodeCollective(const Coll& told) noexcept {
+  OperationTold operation;
   if constexpr (requires { *told.func; }) {  // v2: names instead of numbers
-    record.function = LiteralId(told.func);
-    record.datatype = LiteralId(told.datatype);
-    record.algorithm = LiteralId(told.algo);
-    record.protocol = LiteralId(told.proto);
+    operation.function = LiteralId(told.func);
+    operation.datatype = LiteralId(told.datatype);
+    operation.algorithm = LiteralId(told.algo);
+    operation.protocol = LiteralId(told.proto);
   } else {
-    record.function = FunctionFromNumber(told.func);
-    record.datatype = DatatypeFromNumber(told.datatype);
-    record.algorithm = AlgorithmFromNumber(told.algo);
-    record.protocol = ProtocolFromNumber(told.proto);
+    operation.function = FunctionFromNumber(told.func);
+    operation.datatype = DatatypeFromNumber(told.datatype);
+    operation.algorithm = AlgorithmFromNumber(told.algo);
+    operation.protocol = ProtocolFromNumber(told.proto);
   }
   if constexpr (requires { told.nChannels; })
-    record.channels = told.nChannels;  // v4: exact
+    operation.channels = told.nChannels;  // v4: exact
   else
-    record.channels = told.nMaxChannels;
-  record.count = told.count;
-  record.root = told.root;
-  return record;
+    operation.channels = told.nMaxChannels;
+  operation.count = told.count;
+  operation.root_or_peer = told.root;
+  return operation;
 }
 
 template <class P2p>
-trace::PointToPoint DecodePointToPoint(const P2p& told) noexcept {
-  trace::PointToPoint record;
+OperationTold DecodePointToPoint(const P2p& told) noexcept {
+  OperationTold operation;
   if constexpr (requires { *told.func; }) {  // v2
-    record.function = LiteralId(told.func);
-    record.datatype = LiteralId(told.datatype);
+    operation.function = LiteralId(told.func);
+    operation.datatype = LiteralId(told.datatype);
+    operation.receive = told.func != nullptr && told.func[0] == 'R';
   } else {
-    record.function = FunctionFromNumber(told.func);
-    record.datatype = DatatypeFromNumber(told.datatype);
+    operation.function = FunctionFromNumber(told.func);
+    operation.datatype = DatatypeFromNumber(told.datatype);
+    operation.receive = told.func == 7;
   }
-  if constexpr (requires { told.nChannels; }) record.channels = told.nChannels;  // v4
-  record.count = told.count;
-  record.peer = told.peer;
-  return record;
-}
-
-template <class P2p>
-bool IsReceive(const P2p& told) noexcept {
-  if constexpr (requires { *told.func; })
-    return told.func != nullptr && told.func[0] == 'R';
-  else
-    return told.func == 7;
+  if constexpr (requires { told.nChannels; }) operation.channels = told.nChannels;  // v4
+  operation.count = told.count;
+  operation.root_or_peer = told.peer;
+  return operation;
 }
 
 // `part` is the descriptor's coll or p2p.

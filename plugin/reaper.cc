@@ -44,7 +44,8 @@ void ReapOperation(trace::BoardSlot* slot, std::uint64_t id, std::uint64_t now) 
   // No kernel of it was ever seen, yet a later operation of its communicator is over: the streams
   // keep the order.
   if (side.started == 0 && side.enqueued != 0 && side.owner != nullptr &&
-      side.owner->last_over.load(std::memory_order_relaxed) > id &&
+      side.owner->last_over_ticks.load(std::memory_order_relaxed) >
+          Load(RecordIn<trace::Collective>(slot).enqueue_ticks) &&
       QuietLongEnough(slot, side, now)) {
     FinishOperation(slot, id, Ending::kUnknown, 0);
   }
