@@ -22,8 +22,15 @@ const FakeRelease kFakeReleases[] = {
 };
 const std::size_t kFakeReleaseCount = sizeof(kFakeReleases) / sizeof(kFakeReleases[0]);
 
+const FakeRelease& ReleaseWithProfiler(int version) {
+  for (std::size_t i = kFakeReleaseCount; i-- > 0;)
+    if (kFakeReleases[i].highest_profiler == version) return kFakeReleases[i];
+  return kFakeReleases[0];
+}
+
 namespace {
 
+int g_version = 0;
 std::mutex g_log_mutex;
 std::string g_log;
 
@@ -39,6 +46,15 @@ extern "C" void FakeNcclLog(ncclDebugLogLevel level, unsigned long flags, const 
   const std::lock_guard<std::mutex> lock(g_log_mutex);
   g_log +=
       "level " + std::to_string(level) + " flags " + std::to_string(flags) + ": " + text + "\n";
+}
+
+void SetFakeNcclVersion(int code) { g_version = code; }
+
+// The program that plays NCCL exports it, as libnccl does.
+extern "C" __attribute__((visibility("default"), used)) ncclResult_t ncclGetVersion(int* version) {
+  if (g_version == 0) return ncclInvalidArgument;
+  *version = g_version;
+  return ncclSuccess;
 }
 
 const std::string& FakeNcclLogText() { return g_log; }

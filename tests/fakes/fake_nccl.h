@@ -24,6 +24,10 @@ struct FakeRelease {
 };
 extern const FakeRelease kFakeReleases[];
 extern const std::size_t kFakeReleaseCount;
+// The last release with that native profiler version.
+const FakeRelease& ReleaseWithProfiler(int version);
+// What this process's ncclGetVersion says from now on; 0 = it fails.
+void SetFakeNcclVersion(int code);
 
 // What init tells about a communicator; versions 1 to 3 tell less, and some of it with each event.
 struct FakeCommunicator {
