@@ -23,12 +23,14 @@
 namespace chokepoint::plugin {
 
 std::atomic<int> g_own_pid{0};
+std::atomic<bool> g_active{false};
 
 namespace {
 
 constexpr const char* kSoname = "libnccl-net-chokepoint.so";
-constexpr int kExitDeadlineMs = 2000;
+constexpr int kFirstFlushMs = 100;  // to name the file in NCCL's log; once in a process
 
+bool g_enabled = false;  // written by the constructor only
 std::atomic<bool> g_net_side{false};
 std::atomic<int> g_said_version{0};
 const char* g_loaded_by = "NCCL_PROFILER_PLUGIN";
@@ -61,6 +63,11 @@ void NameOurselvesAsProfiler() {
   setenv("NCCL_PROFILER_PLUGIN", kSoname, 0);
 }
 
+// Before any destructor: the recorder's own stops it.
+void AtExit() {
+  if (g_active.load(std::memory_order_relaxed)) ReapAtExit();
+}
+
 __attribute__((constructor)) void OnLoad() {
   const ErrnoKeeper keep_errno;
   g_own_pid.store(getpid(), std::memory_order_relaxed);
@@ -71,21 +78,13 @@ __attribute__((constructor)) void OnLoad() {
   options.on_drained = &SummariseRecord;
   options.write_summary = &WriteSummary;
   options.before_drain = &ReapQuiet;
-  if (!trace::Configure(options)) {
-    g_settings.disabled = true;
-    return;
-  }
+  if (!trace::Configure(options)) return;
+  g_enabled = true;
   ReadSettings();
   StartClockRate();
   pthread_atfork(nullptr, nullptr, &InForkedChild);
+  std::atexit(&AtExit);
   NameOurselvesAsProfiler();
-}
-
-__attribute__((destructor)) void OnUnload() {
-  if (g_settings.disabled) return;
-  const ErrnoKeeper keep_errno;
-  ReapAtExit();
-  trace::Stop(kExitDeadlineMs);
 }
 
 void SayVersionOnce(const InitTold& told, int nccl_version) {
@@ -102,6 +101,7 @@ void SayVersionOnce(const InitTold& told, int nccl_version) {
   trace::AddMeta("nccl_net_side",
                  g_net_side.load(std::memory_order_relaxed) ? "initialised" : "not asked");
   if (told.log != nullptr) {
+    if (*trace::TracePath() == '\0') trace::Flush(kFirstFlushMs);  // the drain thread creates the file
     told.log(NCCL_LOG_INFO, NCCL_INIT, __FILE__, __LINE__,
              "chokepoint " CHOKEPOINT_VERSION ": profiler interface v%d, recording to %s",
              told.communicator.api_version, trace::TracePath());
@@ -114,7 +114,7 @@ void NoteNetInit() noexcept { g_net_side.store(true, std::memory_order_relaxed);
 
 void* InitCommunicator(InitTold told, int* mask) noexcept {
   const ErrnoKeeper keep_errno;
-  if (g_settings.disabled) return Handle::Of(HandleTag::kContext, 0, kMaxCommunicators).raw();
+  if (!g_enabled) return Handle::Of(HandleTag::kContext, 0, kMaxCommunicators).raw();
   const int nccl_version = NcclVersionOf(told.caller);
   const std::uint32_t wanted =
       ChooseEventMask(nccl_version, told.communicator.api_version, g_settings);
@@ -122,6 +122,7 @@ void* InitCommunicator(InitTold told, int* mask) noexcept {
   if (g_settings.detail_kernels) StartKernelDetail();
   if (g_settings.detail_steps) StartStepsDetail();
   if (trace::BoardSlots() == kBoardSlots) g_board.store(trace::Board(), std::memory_order_release);
+  g_active.store(true, std::memory_order_release);
   LearnClockRate();
   SayVersionOnce(told, nccl_version);
   if (mask != nullptr) {

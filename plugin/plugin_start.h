@@ -10,6 +10,10 @@
 
 namespace chokepoint::plugin {
 
+// Events are taken: a communicator has been initialised in this process, and recording is not
+// disabled.
+extern std::atomic<bool> g_active;
+
 extern std::atomic<int> g_own_pid;
 // Without a system call.
 inline int OwnPid() noexcept { return g_own_pid.load(std::memory_order_relaxed); }

@@ -43,7 +43,7 @@ class Profiler {
   static ncclResult_t StartEvent(void* context, void** handle, Descr* descr) {
     const trace::CostProbe cost;
     if (handle == nullptr) return ncclSuccess;
-    *handle = descr == nullptr || g_settings.disabled ? nullptr : Start(context, *descr);
+    *handle = descr == nullptr || !Active() ? nullptr : Start(context, *descr);
     return ncclSuccess;
   }
 
@@ -86,6 +86,7 @@ class Profiler {
 
   static ncclResult_t RecordEventState(void* raw, int state, Args* args) {
     const trace::CostProbe cost;
+    if (!Active()) return ncclSuccess;
     const Handle handle(raw);
     if (handle.tag() == HandleTag::kKernelChannel) {
       RecordKernelState(handle, state, args);
@@ -103,6 +104,10 @@ class Profiler {
   }
 
  private:
+  static bool Active() noexcept {
+    return __builtin_expect(g_active.load(std::memory_order_relaxed), 1) != 0;
+  }
+
   static ncclResult_t Enter(void** context, int* mask, const NewCommunicator& communicator,
                             ncclDebugLogger_t log, const void* caller) noexcept {
     void* given = InitCommunicator({communicator, caller, log}, mask);
@@ -152,7 +157,8 @@ class Profiler {
   static void* StartPointToPoint(void* context, const Descr& descr) noexcept {
     if constexpr (requires { descr.p2p.commHash; })
       LearnCommunicator(FindCommunicator(context), descr.p2p.name, descr.p2p.commHash, descr.rank);
-    return BeginPointToPoint(DecodeOrigin(context, descr, descr.p2p), DecodePointToPoint(descr.p2p));
+    return BeginPointToPoint(DecodeOrigin(context, descr, descr.p2p),
+                             DecodePointToPoint(descr.p2p));
   }
 
   static void* StartApiCall(void* context, const Descr& descr) noexcept {

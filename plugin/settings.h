@@ -7,7 +7,6 @@
 namespace chokepoint::plugin {
 
 struct Settings {
-  bool disabled = false;        // CHOKEPOINT_DISABLE=1
   bool detail_api = false;      // CHOKEPOINT_DETAIL=api: time inside NCCL's calls
   bool detail_kernels = false;  // =kernels: GPU time of each channel
   bool detail_steps = false;    // =steps: each network step

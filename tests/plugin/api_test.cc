@@ -9,8 +9,7 @@ namespace chokepoint::tests {
 namespace {
 
 class ApiTest : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Profiler, ApiTest, testing::Range(5, 8),
-                         [](const auto& tested) { return "v" + std::to_string(tested.param); });
+INSTANTIATE_TEST_SUITE_P(Profiler, ApiTest, testing::Range(5, 8), VersionName);
 
 TEST_P(ApiTest, CallsAreRecordedOnlyInDetail) {
   const auto script = [](FakeProfiler& profiler) {
@@ -110,8 +109,7 @@ TEST_P(ApiTest, AStaleCallHandleIsStoppedAgainWithoutHarm) {
 }
 
 class CopyEngineTest : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Profiler, CopyEngineTest, testing::Range(6, 8),
-                         [](const auto& tested) { return "v" + std::to_string(tested.param); });
+INSTANTIATE_TEST_SUITE_P(Profiler, CopyEngineTest, testing::Range(6, 8), VersionName);
 
 TEST_P(CopyEngineTest, CollectivePartsCarryTheirCollective) {
   const Played played = PlayAt(GetParam(), [](FakeProfiler& profiler) {

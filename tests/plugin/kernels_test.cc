@@ -12,8 +12,7 @@ namespace {
 constexpr std::uint64_t kNs = 1'700'000'000'000'000'000;
 
 class KernelsTest : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Profiler, KernelsTest, testing::Range(4, 8),
-                         [](const auto& tested) { return "v" + std::to_string(tested.param); });
+INSTANTIATE_TEST_SUITE_P(Profiler, KernelsTest, testing::Range(4, 8), VersionName);
 
 Played PlayKernels(int version, const std::function<void(FakeRank&, void*)>& script,
                    const FakeEvent& event) {

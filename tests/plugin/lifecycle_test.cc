@@ -14,8 +14,7 @@ namespace chokepoint::tests {
 namespace {
 
 class LifecycleTest : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Profiler, LifecycleTest, testing::Range(1, 8),
-                         [](const auto& tested) { return "v" + std::to_string(tested.param); });
+INSTANTIATE_TEST_SUITE_P(Profiler, LifecycleTest, testing::Range(1, 8), VersionName);
 
 TEST_P(LifecycleTest, InitAddsToTheMaskAndNeverFails) {
   const Played played = PlayAt(GetParam(), [](FakeProfiler& profiler) {

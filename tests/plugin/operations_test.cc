@@ -12,17 +12,14 @@ namespace {
 
 constexpr std::uint64_t kStartNs = 1'700'000'000'000'000'000;
 
-class EveryVersion : public testing::TestWithParam<int> {
+class OperationsTest : public testing::TestWithParam<int> {
  protected:
   int version() const { return GetParam(); }
   // Kernel events are in force by default.
   bool kernels() const { return version() >= 5; }
   bool api() const { return version() >= 5; }
 };
-INSTANTIATE_TEST_SUITE_P(Profiler, EveryVersion, testing::Range(1, 8),
-                         [](const auto& tested) { return "v" + std::to_string(tested.param); });
-
-using OperationsTest = EveryVersion;
+INSTANTIATE_TEST_SUITE_P(Profiler, OperationsTest, testing::Range(1, 8), VersionName);
 
 TEST_P(OperationsTest, OneCollectiveIsOneRecordWithAllThatNcclSaid) {
   const Played played = PlayAt(version(), [](FakeProfiler& profiler) {

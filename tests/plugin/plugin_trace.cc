@@ -102,6 +102,11 @@ PluginTrace ReadPluginTraces(const std::string& directory) {
   return trace;
 }
 
+std::string VersionName(const testing::TestParamInfo<int>& tested) {
+  std::string name(1, 'v');
+  return name.append(std::to_string(tested.param));
+}
+
 Played Play(const PlayOptions& options, const std::function<void(FakeNccl&)>& script) {
   const TemporaryDirectory directory;
   Played played;

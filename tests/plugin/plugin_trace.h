@@ -3,6 +3,8 @@
 // asserted.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <map>
 #include <string>
@@ -53,5 +55,8 @@ Played Play(const std::function<void(FakeNccl&)>& script);
 // The same for one interface version, with its release's version number.
 Played PlayAt(int version, const std::function<void(FakeProfiler&)>& script,
               std::map<std::string, std::string> environment = {});
+
+// "v5": for suites that run at every version.
+std::string VersionName(const testing::TestParamInfo<int>& tested);
 
 }  // namespace chokepoint::tests

@@ -13,8 +13,7 @@ class ProxyTest : public testing::TestWithParam<int> {
  protected:
   bool tells_bytes_by_step() const { return GetParam() >= 4; }
 };
-INSTANTIATE_TEST_SUITE_P(Profiler, ProxyTest, testing::Range(1, 8),
-                         [](const auto& tested) { return "v" + std::to_string(tested.param); });
+INSTANTIATE_TEST_SUITE_P(Profiler, ProxyTest, testing::Range(1, 8), VersionName);
 
 constexpr int kSendGpuWait = ncclProfilerProxyStepSendGPUWait;
 constexpr int kSendPeerWait = ncclProfilerProxyStepSendPeerWait_v4;

@@ -15,8 +15,7 @@ namespace chokepoint::tests {
 namespace {
 
 class ThreadsTest : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Profiler, ThreadsTest, testing::Range(1, 8),
-                         [](const auto& tested) { return "v" + std::to_string(tested.param); });
+INSTANTIATE_TEST_SUITE_P(Profiler, ThreadsTest, testing::Range(1, 8), VersionName);
 
 constexpr int kThreads = 8;
 
