@@ -66,6 +66,7 @@ void Sampler::Init(const SamplerOptions& options) noexcept {
   netstat_.Init();
   nic_.Init();
   rdma_.Init(options.root[0] == '\0');
+  gpu_.Init(options.nvml_library, options.visible_devices);
 }
 
 void Sampler::NotePinnedThread(std::uint32_t tid) noexcept { pinned_.Append(tid); }
@@ -137,6 +138,7 @@ std::uint64_t Sampler::Tick(std::uint64_t now_ns) noexcept {
           SampleHost(round);
           break;
         default:
+          SampleGpu(round);
           KeepBudget(now_ns);
           break;
       }
@@ -185,6 +187,12 @@ void Sampler::SampleHost(const Round& round) noexcept {
   nic_.Refresh(round);
 }
 
+void Sampler::SampleGpu(const Round& round) noexcept {
+  if (!options_.gpu) return;
+  if (gpu_rounds_++ % kRarely == 0) gpu_.Refresh(round);
+  gpu_.Sample(round);
+}
+
 void Sampler::Elect(const Round& round) noexcept {
   bool leads = false;
   if (options_.host) {
@@ -224,6 +232,7 @@ void Sampler::RepeatIdentities() noexcept {
   tcp_.RepeatIdentities();
   nic_.RepeatIdentities(options_.sink);
   rdma_.RepeatIdentities(options_.sink);
+  gpu_.RepeatIdentities(options_.sink);
 }
 
 // Once an interval: halves the rate when ten intervals cost over 0.1 % of a core, or three rounds
@@ -277,6 +286,7 @@ void Sampler::Finish(std::uint64_t now_ns) noexcept {
   if (options_.tcp) tcp_.SampleAll(round.now_ticks, trace::TcpSampleReason::kLast);
   process_.Sample(round);
   threads_.Scan(round);
+  if (options_.gpu) gpu_.Sample(round);
   if (was_leader_) {
     nic_.Sample(round);
     netstat_.Sample(round);

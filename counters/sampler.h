@@ -11,6 +11,7 @@
 #include "counters/leader.h"
 #include "counters/netstat.h"
 #include "counters/nic.h"
+#include "counters/nvml.h"
 #include "counters/process.h"
 #include "counters/rdma.h"
 #include "counters/sink.h"
@@ -29,7 +30,11 @@ struct SamplerOptions {
   bool host = true;               // take part in the election and record the host when elected
   bool tcp = true;                // follow this process's TCP sockets
   bool rdma = true;               // follow RDMA ports
-  bool own_thread = false;        // the calling thread does nothing else: its CPU time is the cost
+  bool gpu = true;                // follow the GPUs of this process
+  const char* nvml_library =
+      nullptr;  // a stub's path in tests; null: NVIDIA's, if the program uses it
+  const char* visible_devices = nullptr;  // CUDA_VISIBLE_DEVICES; null = not set
+  bool own_thread = false;  // the calling thread does nothing else: its CPU time is the cost
   std::uint32_t interval_ms = 1000;
   Sink sink;
 };
@@ -85,6 +90,7 @@ class Sampler {
   void TakeNotes(std::uint64_t now_ticks) noexcept;
   void SampleProcess(const Round& round) noexcept;
   void SampleHost(const Round& round) noexcept;
+  void SampleGpu(const Round& round) noexcept;
   void Elect(const Round& round) noexcept;
   void RecordRole(std::uint64_t now_ticks, bool ending) noexcept;
   void RecordCost(const Round& round) noexcept;
@@ -113,6 +119,7 @@ class Sampler {
   NetstatReader netstat_;
   NicReader nic_;
   RdmaReader rdma_;
+  NvmlReader gpu_;
 
   std::atomic<bool> slow_operation_{false};
   std::atomic<bool> new_connections_{false};
@@ -124,6 +131,7 @@ class Sampler {
   std::uint64_t due_ns_ = 0;
   std::uint64_t quarter_ = 0;  // ticks since the start: four an interval
   std::uint64_t process_rounds_ = 0;
+  std::uint64_t gpu_rounds_ = 0;
   int rounds_to_queue_pairs_ = 30;  // when the ports in use are looked for; -1 = not
   std::uint64_t host_rounds_ = 0;   // since this process leads
   trace::SamplerCost cost_;

@@ -39,6 +39,8 @@ struct Owned {
   char root[kMaxPathBytes];
   char leader_directory[kMaxPathBytes];
   char leader_scope[kMaxPathBytes * 2];
+  char nvml_library[kMaxPathBytes];
+  char visible_devices[2048];
 };
 
 std::atomic<State> g_state{State::kNone};
@@ -113,6 +115,15 @@ void Copy(const SamplerOptions& options, Owned* owned) noexcept {
   owned->options.root = owned->root;
   owned->options.leader_directory = owned->leader_directory;
   owned->options.leader_scope = owned->leader_scope;
+  if (options.nvml_library != nullptr) {
+    trace::Text(owned->nvml_library, sizeof(owned->nvml_library)).Add(options.nvml_library);
+    owned->options.nvml_library = owned->nvml_library;
+  }
+  if (options.visible_devices != nullptr) {
+    trace::Text(owned->visible_devices, sizeof(owned->visible_devices))
+        .Add(options.visible_devices);
+    owned->options.visible_devices = owned->visible_devices;
+  }
   owned->options.own_thread = true;
   if (owned->options.sink.emit == nullptr) owned->options.sink = RecorderSink();
 }

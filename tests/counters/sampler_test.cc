@@ -92,6 +92,19 @@ TEST_F(SamplerOnTree, RdmaPortsAreNamedByEachProcessAndCountedByTheLeader) {
   EXPECT_TRUE(others.All<trace::RdmaSample>().empty());
 }
 
+TEST_F(SamplerOnTree, TheGpuOfTheProcessIsFollowed) {
+  setenv("FAKE_NVML", "util=70", 1);
+  SamplerOptions options = Options();
+  options.nvml_library = CHOKEPOINT_TEST_NVML;
+  sampler_->Init(options);
+  Run(sampler_.get(), 12);
+  EXPECT_EQ(tree_.events().All<trace::GpuDevice>().size(), 1u);
+  EXPECT_EQ(tree_.events().All<trace::GpuHealth>().size(), 2u);
+  const auto samples = tree_.events().All<trace::GpuSample>();
+  ASSERT_EQ(samples.size(), 12u);
+  EXPECT_EQ(samples.back().utilisation_percent, 70);
+}
+
 TEST_F(SamplerOnTree, OnlyOneOfTwoRecordsTheHostAndTheOtherFollows) {
   auto second = std::make_unique<Sampler>();
   sampler_->Init(Options());
