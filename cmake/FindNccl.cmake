@@ -8,6 +8,7 @@ if(NOT NCCL_LIBRARY OR NOT EXISTS "${NCCL_LIBRARY}")
   if(CHOKEPOINT_DOWNLOAD_NCCL)
     set(chokepoint_nccl_arguments --download-into ${CMAKE_BINARY_DIR}/nccl)
   endif()
+  message(STATUS "chokepoint: looking for an NCCL library")
   execute_process(
     COMMAND sh ${PROJECT_SOURCE_DIR}/tests/softgpu/find_nccl.sh ${chokepoint_nccl_arguments}
     OUTPUT_VARIABLE chokepoint_nccl_path

@@ -127,8 +127,11 @@ bool WriteTruth(const JobOptions& options, const RankEnvironment& environment, c
 void PrintTruth(const RankEnvironment& environment, const Truth& truth) {
   const double loop_s =
       static_cast<double>(truth.loop_end_realtime_ns - truth.loop_start_realtime_ns) * 1e-9;
-  printf("training_job: %d ranks, %zu steps in %.2f s; %llu results checked, %llu elements wrong\n",
-         environment.ranks, truth.steps.size(), loop_s, U64(truth.checks), U64(truth.wrong));
+  printf(
+      "training_job: NCCL %d.%d.%d, %d ranks, %zu steps in %.2f s; %llu results checked, %llu "
+      "elements wrong\n",
+      truth.nccl_version / 10000, truth.nccl_version / 100 % 100, truth.nccl_version % 100,
+      environment.ranks, truth.steps.size(), loop_s, U64(truth.checks), U64(truth.wrong));
   printf("%-12s %-12s %10s %8s %12s %12s %12s\n", "operation", "role", "bytes", "count",
          "median us", "p99 us", "algbw GB/s");
   for (const auto& [key, seconds] : truth.log.timings()) {

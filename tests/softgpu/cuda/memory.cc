@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -86,56 +87,66 @@ bool FindAllocation(const void* address, Allocation* out) {
   return true;
 }
 
-Error PointerAttribute(void* out, int attribute, const void* address, bool strict) {
-  Allocation a;
-  bool known = FindAllocation(address, &a);
-  if (!known && strict) return kInvalidValue;
-  bool on_device = known && (a.kind == MemoryKind::kDevice || a.kind == MemoryKind::kManaged);
-  auto pointer = [out](const void* p) {
-    *static_cast<const void**>(out) = p;
-    return kSuccess;
-  };
-  auto word = [out](int v) {
-    *static_cast<int*>(out) = v;
-    return kSuccess;
-  };
-  auto long_word = [out](uint64_t v) {
-    *static_cast<uint64_t*>(out) = v;
-    return kSuccess;
-  };
+namespace {
+
+template <class T>
+Error Give(void* out, T value) {
+  memcpy(out, &value, sizeof value);
+  return kSuccess;
+}
+
+// Of memory that is not ours, `a` is Allocation{} with an address of 0.
+Error GiveAttribute(void* out, int attribute, const Allocation& a, const void* address) {
+  const bool known = a.base != 0;
+  const bool has_host_pointer = known && a.kind != MemoryKind::kDevice;
   switch (attribute) {
     case kPointerContext:
-      return pointer(known ? PrimaryContext(a.device) : nullptr);
-    case kPointerMemoryType:
-      return word(!known ? kMemoryUnregistered : on_device ? kMemoryDevice : kMemoryHost);
+      return Give(out, known ? PrimaryContext(a.device) : nullptr);
     case kPointerDevicePointer:
-      return pointer(known ? address : nullptr);
+      return Give(out, known ? address : nullptr);
     case kPointerHostPointer:
-      return pointer(known && a.kind != MemoryKind::kDevice ? address : nullptr);
+      return Give(out, has_host_pointer ? address : nullptr);
     case kPointerIsManaged:
-      return word(known && a.kind == MemoryKind::kManaged);
+      return Give(out, static_cast<int>(known && a.kind == MemoryKind::kManaged));
     case kPointerDeviceOrdinal:
-      return word(known ? a.device : -2);
+      return Give(out, known ? a.device : -2);
     case kPointerBufferId:
-      return long_word(known ? a.id : 0);
+      return Give(out, a.id);
     case kPointerRangeStart:
-      return pointer(known ? reinterpret_cast<void*>(a.base) : nullptr);
+      return Give(out, a.base);
     case kPointerRangeSize:
-      return long_word(known ? a.size : 0);
+      return Give(out, a.size);
     case kPointerMapped:
-      return word(known);
+      return Give(out, static_cast<int>(known));
     case kPointerSyncMemops:
     case kPointerIsLegacyIpcCapable:
     case kPointerIsGpuDirectRdmaCapable:
-      return word(0);
+      return Give(out, 0);
     case kPointerAllowedHandleTypes:
-      return long_word(0);
     case kPointerMemPool:
-      return pointer(nullptr);
+      return Give(out, uint64_t{0});
+    default:
+      return kInvalidValue;
   }
-  if (FirstTime("pointer attribute " + std::to_string(attribute)))
+}
+
+MemoryType TypeOf(const Allocation& a) {
+  if (a.base == 0) return kMemoryUnregistered;
+  const bool on_device = a.kind == MemoryKind::kDevice || a.kind == MemoryKind::kManaged;
+  return on_device ? kMemoryDevice : kMemoryHost;
+}
+
+}  // namespace
+
+Error PointerAttribute(void* out, int attribute, const void* address, bool strict) {
+  Allocation a;
+  if (!FindAllocation(address, &a) && strict) return kInvalidValue;
+  if (attribute == kPointerMemoryType) return Give<int>(out, TypeOf(a));
+  const Error error = GiveAttribute(out, attribute, a, address);
+  if (error != kSuccess && FirstTime("pointer attribute " + std::to_string(attribute))) {
     LogLine(1, "pointer attribute %d is not known", attribute);
-  return kInvalidValue;
+  }
+  return error;
 }
 
 }  // namespace chokepoint::softgpu

@@ -103,18 +103,22 @@ class Collector {
   std::set<Row> rows_;
 };
 
+void AddReduction(Collector* all, int collective, int reduction, int type, int protocol,
+                  bool signed_post_div) {
+  for (int algorithm = kTree; algorithm < kAlgorithms; algorithm++) {
+    if (!HasAlgorithm(collective, algorithm) || !HasProtocol(algorithm, protocol)) continue;
+    if (!ReductionExists(reduction, type, algorithm)) continue;
+    const bool shares_unsigned = IsSigned(type) && (reduction != kMinMax || !IsNvls(algorithm)) &&
+                                 !(reduction == kSumPostDiv && signed_post_div);
+    all->Add(collective, reduction, shares_unsigned ? type + 1 : type, algorithm, protocol);
+  }
+}
+
 void AddReductions(Collector* all, int protocol, int data_types, bool signed_post_div) {
   for (const int collective : {kAllReduce, kReduce, kReduceScatter}) {
     for (int reduction = kSum; reduction <= kSumPostDiv; reduction++) {
       for (int type = 0; type < data_types; type++) {
-        for (int algorithm = kTree; algorithm < kAlgorithms; algorithm++) {
-          if (!HasAlgorithm(collective, algorithm) || !HasProtocol(algorithm, protocol)) continue;
-          if (!ReductionExists(reduction, type, algorithm)) continue;
-          const bool shares_unsigned = IsSigned(type) &&
-                                       (reduction != kMinMax || !IsNvls(algorithm)) &&
-                                       !(reduction == kSumPostDiv && signed_post_div);
-          all->Add(collective, reduction, shares_unsigned ? type + 1 : type, algorithm, protocol);
-        }
+        AddReduction(all, collective, reduction, type, protocol, signed_post_div);
       }
     }
   }

@@ -91,26 +91,30 @@ class AllGather : private PatTree {
       const int parent = shift - (1 << bit);
       const bool exists = shift < ranks_;
       const bool ends_here = !exists && parent < ranks_ && bit == 0;  // nobody below, but take it
-      const int next = shift + depth_;
+      if (!exists && !ends_here) continue;
       PatMove move;
-      move.from = parent != 0 ? LowestBit(parent) : PatMove::kNobody;
       move.to = ends_here ? PatMove::kNobody : bit;
       move.data_at = PlaceOf(parent, at_);
       move.to_offset = move.from_offset = OffsetInMessage(a, elements_);
-      move.completes_to = !ends_here && (EndsMessage(a) || next >= ranks_);
+      move.completes_to = !ends_here && (EndsMessage(a) || shift + depth_ >= ranks_);
       move.ahead = bit == 0 ? 0 : a / per_message_;
-      if (move.from != PatMove::kNobody) {
-        move.ends_from = bit == 0 && (EndsMessage(a) || next - 1 >= ranks_);
-        if (position == (1 << bit)) {
-          const int from_aggregate = (a * depth_) >> (move.from + 1);
-          const int next_shift = ((from_aggregate + 1) * 2 + 1) << move.from;
-          move.from_offset = OffsetInMessage(from_aggregate, elements_);
-          move.ends_from = bit == 0 && (EndsMessage(from_aggregate) || next_shift >= ranks_);
-          move.ahead = bit == 0 ? 0 : from_aggregate / per_message_;
-        }
-      }
-      if (exists || ends_here) Move(move);
+      if (parent != 0) ReceiveFromParent(&move, a, shift, position);
+      Move(move);
     }
+  }
+
+  void ReceiveFromParent(PatMove* move, int aggregate, int shift, int position) {
+    const int bit = LowestBit(shift);
+    move->from = LowestBit(shift - (1 << bit));
+    bool is_last = EndsMessage(aggregate) || shift + depth_ - 1 >= ranks_;
+    if (position == (1 << bit)) {  // the parent is the first of the aggregate
+      const int from_aggregate = (aggregate * depth_) >> (move->from + 1);
+      const int next_shift = ((from_aggregate + 1) * 2 + 1) << move->from;
+      move->from_offset = OffsetInMessage(from_aggregate, elements_);
+      move->ahead = bit == 0 ? 0 : from_aggregate / per_message_;
+      is_last = EndsMessage(from_aggregate) || next_shift >= ranks_;
+    }
+    move->ends_from = bit == 0 && is_last;
   }
 
   void TakeLeaves(int position) {
