@@ -1,11 +1,13 @@
 # truth_test.py RUN JOB SCRATCH CASE: runs the training job and compares its truth files with what its options ask for.
 # It must not use the job's own arithmetic: the expected counts are written down here.
+import atexit
 import glob
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 RANKS = 4
 PROBLEMS = []
@@ -17,9 +19,8 @@ def expect(what, found, wanted):
 
 
 def run_job(*options, status=0):
-    out = os.path.join(SCRATCH, CASE)
-    shutil.rmtree(out, ignore_errors=True)
-    os.makedirs(out)
+    out = tempfile.mkdtemp(prefix=CASE + '-', dir=SCRATCH)
+    atexit.register(shutil.rmtree, out)
     job = subprocess.run([RUN, JOB, '--out', out, *options], capture_output=True, text=True)
     print(job.stdout + job.stderr, flush=True)
     expect('exit status', job.returncode, status)

@@ -39,6 +39,16 @@ check() {
   fi
 }
 
+# The plugin in the training job: as many traces as ranks. What is in them is tests/e2e's business.
+check_plugin() {
+  local plugin=$build/plugin/libnccl-net-chokepoint.so out=$store/$version/plugin
+  [ -e "$plugin" ] || { row+=" $(printf '%-10s' 'not built')"; return; }
+  rm -rf "$out"
+  check plugin '^4 traces$' bash -c '
+    "$1" "$2" --out "$3" --steps 20 && find "$3/traces" -name "*.nccl.cpt" -size +1k | wc -l | sed "s/$/ traces/"' \
+    bash "$run" "$build/demo/training_job" "$out"
+}
+
 check_version() {
   export SOFTGPU_NCCL=$1 NCCL_DEBUG=WARN
   check version "NCCL ${version%.post*}, 1 ranks" "$run" "$build/demo/training_job" --ranks 1 --nodes 1 --steps 1 \
@@ -58,10 +68,11 @@ check_version() {
     "$store/$version" counts
   check job-p2p 'truth: everything ok' python3 "$here/../jobs/truth_test.py" "$run" "$build/demo/training_job" \
     "$store/$version" everything
+  NCCL_NET_PLUGIN=$build/plugin/libnccl-net-chokepoint.so CHOKEPOINT_DIR=$store/$version/plugin/traces check_plugin
 }
 
 table=$(printf '%-10s' version)
-for name in version sockets shm nodes pat ll128 threads abort dlopen sealed job job-p2p; do
+for name in version sockets shm nodes pat ll128 threads abort dlopen sealed job job-p2p plugin; do
   table+=" $(printf '%-10s' $name)"
 done
 for version in "$@"; do
