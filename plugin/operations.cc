@@ -76,9 +76,9 @@ void WriteRecord(const Start& start, const OperationTold& told, std::uint32_t co
 }
 
 void* PutOnBoard(const OperationOrigin& origin, const OperationTold& told,
-                 Communicator* communicator, Start* start) noexcept {
+                 Communicator* communicator, bool local, Start* start) noexcept {
   StampHost(origin, start);
-  const bool expects_kernels = communicator != nullptr && communicator->expects_kernels;
+  const bool expects_kernels = communicator != nullptr && communicator->expects_kernels && !local;
   if (expects_kernels) start->flags |= trace::kOperationExpectsKernel;
   const std::uint32_t number = NumberOf(communicator);
   const Place place = Claim();
@@ -111,7 +111,7 @@ void* BeginCollective(const OperationOrigin& origin, const OperationTold& told) 
   Communicator* communicator = FindCommunicator(origin.context);
   Start start{.kind = trace::EventKind::kCollective};
   NumberCollective(origin, communicator, told.function, &start);
-  return PutOnBoard(origin, told, communicator, &start);
+  return PutOnBoard(origin, told, communicator, false, &start);
 }
 
 void* BeginPointToPoint(const OperationOrigin& origin, const OperationTold& told) noexcept {
@@ -121,7 +121,9 @@ void* BeginPointToPoint(const OperationOrigin& origin, const OperationTold& told
     start.flags |= trace::kOperationOwnSequence;
   }
   if (origin.call.is_call() && origin.call.graph_captured()) start.flags |= trace::kOperationReplay;
-  return PutOnBoard(origin, told, communicator, &start);
+  // What a rank sends to itself is copied; NCCL tells no kernels of it.
+  const bool local = communicator != nullptr && told.root_or_peer == communicator->record.rank;
+  return PutOnBoard(origin, told, communicator, local, &start);
 }
 
 void EndEnqueue(Handle operation) noexcept {

@@ -101,7 +101,8 @@ void SayVersionOnce(const InitTold& told, int nccl_version) {
   trace::AddMeta("nccl_net_side",
                  g_net_side.load(std::memory_order_relaxed) ? "initialised" : "not asked");
   if (told.log != nullptr) {
-    if (*trace::TracePath() == '\0') trace::Flush(kFirstFlushMs);  // the drain thread creates the file
+    if (*trace::TracePath() == '\0')
+      trace::Flush(kFirstFlushMs);  // the drain thread creates the file
     told.log(NCCL_LOG_INFO, NCCL_INIT, __FILE__, __LINE__,
              "chokepoint " CHOKEPOINT_VERSION ": profiler interface v%d, recording to %s",
              told.communicator.api_version, trace::TracePath());

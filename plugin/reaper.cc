@@ -34,6 +34,14 @@ bool QuietLongEnough(trace::BoardSlot* slot, const OperationSide& side,
          MillisecondsInTicks(point_to_point ? kQuietPointToPointMs : kQuietMs);
 }
 
+// No kernel of it was ever seen, yet a later operation of its communicator is over: streams keep
+// the order.
+bool Overtaken(trace::BoardSlot* slot, const OperationSide& side) noexcept {
+  return side.started == 0 && side.enqueued != 0 && side.owner != nullptr &&
+         side.owner->last_over_ticks.load(std::memory_order_relaxed) >
+             Load(RecordIn<trace::Collective>(slot).enqueue_ticks);
+}
+
 void ReapOperation(trace::BoardSlot* slot, std::uint64_t id, std::uint64_t now) noexcept {
   const auto side = LoadWords<OperationSide>(slot->side);
   if (KernelsQuiet(side)) {
@@ -41,12 +49,7 @@ void ReapOperation(trace::BoardSlot* slot, std::uint64_t id, std::uint64_t now) 
       FinishOperation(slot, id, Ending::kSeen, side.quiet_ticks);
     return;
   }
-  // No kernel of it was ever seen, yet a later operation of its communicator is over: the streams
-  // keep the order.
-  if (side.started == 0 && side.enqueued != 0 && side.owner != nullptr &&
-      side.owner->last_over_ticks.load(std::memory_order_relaxed) >
-          Load(RecordIn<trace::Collective>(slot).enqueue_ticks) &&
-      QuietLongEnough(slot, side, now)) {
+  if (Overtaken(slot, side) && QuietLongEnough(slot, side, now)) {
     FinishOperation(slot, id, Ending::kUnknown, 0);
   }
 }
@@ -86,8 +89,10 @@ void AbandonOperations(std::uint32_t communicator) noexcept {
     switch (KindIn(slot)) {
       case trace::EventKind::kCollective:
       case trace::EventKind::kPointToPoint:
-        if (Load(RecordIn<trace::Collective>(slot).communicator) == communicator)
-          FinishOperation(slot, id, Ending::kAborted, 0);
+        if (Load(RecordIn<trace::Collective>(slot).communicator) == communicator) {
+          const auto side = LoadWords<OperationSide>(slot->side);
+          FinishOperation(slot, id, Overtaken(slot, side) ? Ending::kUnknown : Ending::kAborted, 0);
+        }
         break;
       case trace::EventKind::kProxyOperation:
         if (Load(RecordIn<trace::ProxyOperation>(slot).communicator) == communicator)

@@ -144,6 +144,43 @@ TEST_P(KernelsTest, AStartedKernelThatNeverStopsIsOpenAtTheEnd) {
   EXPECT_EQ(one.flags & trace::kOperationHasGpuTime, 0);
 }
 
+// NCCL tells no kernels of what a rank sends to itself.
+TEST_P(KernelsTest, SendToOneselfWaitsForNoKernel) {
+  const Played played = PlayAt(GetParam(),
+                               [](FakeProfiler& profiler) {
+                                 FakeRank rank(&profiler, {.ranks = 4, .rank = 2});
+                                 rank.HandOver(FakeRank::PointToPoint("Send", 2, 8));
+                                 rank.HandOver(FakeRank::PointToPoint("Recv", 2, 8));
+                               },
+                               {{"CHOKEPOINT_EVENT_MASK", "0x747"}});
+  ASSERT_TRUE(played.exited);
+  ASSERT_EQ(played.trace.point_to_points.size(), 2u);
+  for (const auto& one : played.trace.point_to_points)
+    EXPECT_EQ(one.flags & (trace::kOperationOpen | trace::kOperationExpectsKernel), 0);
+}
+
+// A proxy thread that lags can lose all kernels of an operation; that later ones are over tells
+// that it is.
+TEST_P(KernelsTest, AnOperationWhoseKernelsWereLostIsOverWhenALaterOneIs) {
+  const Played played = PlayAt(GetParam(),
+                               [](FakeProfiler& profiler) {
+                                 FakeRank rank(&profiler, {});
+                                 rank.HandOver(FakeRank::Collective("AllReduce", 0, 1, 2));
+                                 void* later =
+                                     rank.HandOver(FakeRank::Collective("AllReduce", 1, 1, 2));
+                                 rank.RunKernels(later, 2, kNs, kNs + 10);
+                                 rank.HandOver(FakeRank::Collective("AllReduce", 2, 1, 2));
+                                 rank.Finalize();
+                               },
+                               {{"CHOKEPOINT_EVENT_MASK", "0x747"}});
+  ASSERT_TRUE(played.exited);
+  ASSERT_EQ(played.trace.collectives.size(), 3u);
+  for (const auto& one : played.trace.collectives) {
+    EXPECT_EQ((one.flags & trace::kOperationOpen) != 0, one.sequence == 2) << one.sequence;
+    EXPECT_EQ((one.flags & trace::kOperationHasHostEnd) != 0, one.sequence == 1) << one.sequence;
+  }
+}
+
 TEST_P(KernelsTest, KernelsOfUnknownOperationsGetNoHandle) {
   const Played played = PlayKernels(
       GetParam(),

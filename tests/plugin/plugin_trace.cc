@@ -93,6 +93,12 @@ std::string PluginTrace::name(std::uint32_t id) const {
   return found == names.end() ? "" : found->second;
 }
 
+PluginTrace ReadPluginTrace(const std::string& path) {
+  PluginTrace trace;
+  ReadOne(path, &trace);
+  return trace;
+}
+
 PluginTrace ReadPluginTraces(const std::string& directory) {
   PluginTrace trace;
   if (!std::filesystem::exists(directory)) return trace;

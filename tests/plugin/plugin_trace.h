@@ -36,6 +36,7 @@ struct PluginTrace {
   std::string name(std::uint32_t id) const;
 };
 
+PluginTrace ReadPluginTrace(const std::string& path);
 // All *.nccl.cpt of a directory.
 PluginTrace ReadPluginTraces(const std::string& directory);
 
