@@ -48,8 +48,9 @@ class ErrnoKeeper {
 
 void InForkedChild() {
   g_own_pid.store(getpid(), std::memory_order_relaxed);
-  g_board.store(
-      nullptr, std::memory_order_relaxed);  // the parent's; a new one comes with a new communicator
+  // The board is the parent's; a new one comes with a new communicator.
+  g_active.store(false, std::memory_order_relaxed);
+  g_board.store(nullptr, std::memory_order_relaxed);
   g_said_version.store(0, std::memory_order_relaxed);
   ForgetCommunicators();
 }

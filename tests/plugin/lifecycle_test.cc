@@ -205,6 +205,7 @@ TEST_P(LifecycleTest, AForkedChildTouchesNothing) {
     rank.Finalize();
   });
   ASSERT_TRUE(played.exited);
+  EXPECT_EQ(played.trace.files, 1) << "the child makes none";
   ASSERT_EQ(played.trace.collectives.size(), 1u);
   EXPECT_EQ(played.trace.collectives[0].count, 1u);
   EXPECT_EQ(played.trace.collectives[0].flags & trace::kOperationOpen, 0);
