@@ -138,29 +138,33 @@ void Drain::WriteCost() noexcept {
 
 void Drain::CollectLosses() noexcept {
   for (std::uint32_t i = 0; i < state_.memory.ring_count(); ++i) {
-    const RingHeader* ring = state_.memory.ring(i);
+    RingHeader* ring = state_.memory.ring(i);
     if (ring == nullptr) continue;
     const std::uint64_t events = ring->dropped_events.load(std::memory_order_acquire);
-    if (events == ring_loss_[i].events) continue;
+    const std::uint64_t reported = ring->reported_events.load(std::memory_order_relaxed);
+    if (events == reported) continue;
     const std::uint64_t bytes = ring->dropped_bytes.load(std::memory_order_relaxed);
     Loss loss;
     loss.reason = static_cast<std::uint16_t>(LossReason::kRingFull);
     loss.thread = ring->thread.load(std::memory_order_relaxed);
-    loss.events = events - ring_loss_[i].events;
-    loss.bytes = bytes - ring_loss_[i].bytes;
-    loss.first_ticks = ring_loss_[i].events == 0
-                           ? ring->first_drop_ticks.load(std::memory_order_relaxed)
-                           : previous_pass_ticks_;
+    loss.events = events - reported;
+    loss.bytes = bytes - ring->reported_bytes.load(std::memory_order_relaxed);
+    loss.first_ticks = reported == 0 ? ring->first_drop_ticks.load(std::memory_order_relaxed)
+                                     : previous_pass_ticks_;
     loss.last_ticks = ring->last_drop_ticks.load(std::memory_order_relaxed);
-    ring_loss_[i] = {events, bytes};
+    ring->reported_bytes.store(bytes, std::memory_order_relaxed);
+    ring->reported_events.store(events, std::memory_order_relaxed);
     losses_.Add(loss);
   }
+  RingFileHeader* header = state_.memory.header();
   for (std::size_t reason = 0; reason < kLossReasons; ++reason) {
-    const std::uint64_t events = state_.losses[reason].events.load(std::memory_order_acquire);
-    const std::uint64_t bytes = state_.losses[reason].bytes.load(std::memory_order_relaxed);
-    losses_.Add(static_cast<LossReason>(reason), 0, events - process_loss_[reason].events,
-                bytes - process_loss_[reason].bytes, NowTicks());
-    process_loss_[reason] = {events, bytes};
+    ProcessLoss& before = state_.losses[reason];
+    const std::uint64_t events =
+        header->lost_events[reason].exchange(0, std::memory_order_acq_rel) +
+        before.events.exchange(0, std::memory_order_acq_rel);
+    const std::uint64_t bytes = header->lost_bytes[reason].exchange(0, std::memory_order_acq_rel) +
+                                before.bytes.exchange(0, std::memory_order_acq_rel);
+    losses_.Add(static_cast<LossReason>(reason), 0, events, bytes, NowTicks());
   }
 }
 

@@ -26,10 +26,6 @@ class Drain {
   static constexpr std::size_t kClocks = 128;
   static constexpr std::size_t kClocksPerBlock = 64;
   static constexpr std::uint32_t kMostFiles = 8;  // when somebody deletes them
-  struct Counted {
-    std::uint64_t events = 0;
-    std::uint64_t bytes = 0;
-  };
   struct Snapshot {
     std::uint64_t id;
     std::uint64_t again_ns;
@@ -92,8 +88,6 @@ class Drain {
   std::uint64_t ticks_per_second_ = 0;
   std::uint64_t previous_pass_ticks_ = 0;
   std::uint64_t next_clock_ns_ = 0, next_cost_ns_ = 0, next_snapshot_ns_ = 0;
-  Counted ring_loss_[kMaxRingsOfProcess];
-  Counted process_loss_[kLossReasons];
 };
 
 }  // namespace chokepoint::trace::internal

@@ -5,7 +5,7 @@
 
 namespace chokepoint::trace::internal {
 
-thread_local ThreadRing t_ring;
+constinit thread_local ThreadRing t_ring __attribute__((tls_model("initial-exec")));
 
 namespace {
 
@@ -51,6 +51,8 @@ RingHeader* TakeRing(std::uint32_t tid, std::uint64_t used_bytes) noexcept {
 }
 
 bool AcquireRing() noexcept {
+  // A vfork child runs in its parent's memory under a number that dies with it: not an owner.
+  if (raw::ProcessId() != g_recorder.memory.header()->pid) return false;
   const std::uint32_t tid = raw::ThreadId();
   const std::uint64_t ring_bytes = g_recorder.options.ring_bytes;
   RingHeader* ring = TakeRing(tid, ring_bytes / 8);
@@ -114,9 +116,15 @@ bool PushSlow(const void* record, std::size_t bytes) noexcept {
 }  // namespace
 
 void CountLoss(LossReason reason, std::uint64_t events, std::uint64_t bytes) noexcept {
-  ProcessLoss& loss = g_recorder.losses[static_cast<std::size_t>(reason)];
-  loss.bytes.fetch_add(bytes, std::memory_order_relaxed);
-  loss.events.fetch_add(events, std::memory_order_release);
+  const auto index = static_cast<std::size_t>(reason);
+  if (HasMemory(CurrentPhase())) {
+    RingFileHeader* header = g_recorder.memory.header();
+    header->lost_bytes[index].fetch_add(bytes, std::memory_order_relaxed);
+    header->lost_events[index].fetch_add(events, std::memory_order_release);
+    return;
+  }
+  g_recorder.losses[index].bytes.fetch_add(bytes, std::memory_order_relaxed);
+  g_recorder.losses[index].events.fetch_add(events, std::memory_order_release);
 }
 
 bool EmitSlow(const void* record, std::size_t bytes) noexcept {

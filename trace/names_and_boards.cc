@@ -6,11 +6,9 @@
 namespace chokepoint::trace {
 namespace internal {
 
-// True when names, board and rings are there.
-static bool HasMemory() noexcept {
+static bool CanRecord() noexcept {
   if (CurrentPhase() == Phase::kForked) Start(g_recorder.rank, g_recorder.ranks);
-  const Phase phase = CurrentPhase();
-  return phase == Phase::kRecording || phase == Phase::kStopping || phase == Phase::kStopped;
+  return HasMemory(CurrentPhase());
 }
 
 void AppendMeta(const char* key, const char* value, bool remember) noexcept {
@@ -61,7 +59,7 @@ void AddMeta(const char* key, const char* value) noexcept {
 
 std::uint32_t InternName(const char* text) noexcept {
   if (text == nullptr) return 0;
-  if (!internal::HasMemory()) return 0;
+  if (!internal::CanRecord()) return 0;
   const std::uint32_t id = g_recorder.names.Intern(text);
   if (id == 0) internal::CountLoss(LossReason::kNamesFull, 1, 0);
   return id;
@@ -69,14 +67,14 @@ std::uint32_t InternName(const char* text) noexcept {
 
 std::uint8_t InternLiteral(const char* text) noexcept {
   if (text == nullptr) return 0;
-  if (!internal::HasMemory()) return 0;
+  if (!internal::CanRecord()) return 0;
   const std::uint8_t id = g_recorder.names.InternLiteral(text);
   if (id == 0) internal::CountLoss(LossReason::kNamesFull, 1, 0);
   return id;
 }
 
 BoardSlot* Board() noexcept {
-  if (!internal::HasMemory()) return nullptr;
+  if (!internal::CanRecord()) return nullptr;
   const RingFileHeader* header = g_recorder.memory.header();
   if (header->board_slots == 0) return nullptr;
   return reinterpret_cast<BoardSlot*>(g_recorder.memory.At(header->board_offset));

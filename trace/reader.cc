@@ -70,6 +70,7 @@ struct TraceFile::Impl {
   }
   Status OpenFile(const std::string& file_path);
   Status ReadHeader();
+  Status ReadAsRing(const std::string& ring_path);
   void Scan();
   void AddToRuns(const Block& block);
   void FinishSchema();
@@ -101,27 +102,33 @@ Status TraceFile::Impl::OpenFile(const std::string& file_path) {
   return ReadHeader();
 }
 
+// A process that never wrote a block has said all it knew in its ring file.
+Status TraceFile::Impl::ReadAsRing(const std::string& ring_path) {
+  std::unique_ptr<RingImage> image;
+  const Status status = RingImage::Open(ring_path, &image);
+  if (!status.ok()) return status;
+  header = image->AsFileHeader();
+  contents.CollectRing(*image);
+  ring = std::move(image);
+  scanned.read_bytes = scanned.file_bytes;
+  return {};
+}
+
 Status TraceFile::Impl::ReadHeader() {
-  if (scanned.file_bytes == 0) {
-    return Status::Error(path + ": empty: its process has not begun to write, or could not");
-  }
   std::uint64_t magic = 0;
   const ssize_t got = pread(fd, &header, sizeof(header), 0);
   if (got >= static_cast<ssize_t>(sizeof(magic))) std::memcpy(&magic, &header, sizeof(magic));
-  if (magic == kRingFileMagic) {
-    std::unique_ptr<RingImage> image;
-    const Status status = RingImage::Open(path, &image);
-    if (!status.ok()) return status;
-    header = image->AsFileHeader();
-    contents.CollectRing(*image);
-    ring = std::move(image);
-    scanned.read_bytes = scanned.file_bytes;
-    return {};
+  if (magic == kRingFileMagic) return ReadAsRing(path);
+  const bool torn = got < static_cast<ssize_t>(sizeof(header)) && magic == kFileMagic;
+  if (magic == 0 || torn) {
+    const std::string ring_path = RingFileOf(path);
+    if (!ring_path.empty() && ReadAsRing(ring_path).ok()) return {};
+    const char* what = got <= 0 ? ": empty" : torn ? ": torn inside its header" : ": zeros";
+    return Status::Error(path + what +
+                         ": its process was stopped before it wrote, or could not write");
   }
-  if (got < static_cast<ssize_t>(sizeof(header))) {
-    if (magic == kFileMagic) return Status::Error(path + ": torn: it ends inside its header");
+  if (got < static_cast<ssize_t>(sizeof(header)))
     return Status::Error(path + ": not a trace of chokepoint");
-  }
   const bool intact = header.magic == kFileMagic && Sealed(header).checksum == header.checksum;
   if (!intact) {
     // A damaged header loses itself only, when the first block is where it always is.
@@ -255,6 +262,7 @@ void TraceFile::Impl::GiveSalvaged(const std::function<void(const EventView&)>& 
   };
   const auto size_of = [this](std::uint16_t kind) { return contents.schema.RecordBytes(kind); };
   result->duplicate_bytes = ring->ReadRings(contents.drained, size_of, give).duplicate_bytes;
+  if (layouts[static_cast<std::size_t>(EventKind::kLoss)].identical()) ring->ReadLosses(give);
   view.snapshot = true;
   ring->ReadBoard(size_of, give);
 }

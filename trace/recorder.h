@@ -70,7 +70,7 @@ struct ThreadRing {
   std::uint64_t cached_tail = 0;
   std::uint32_t refused = 0;  // records dropped for want of a ring: it is not asked for each time
 };
-extern thread_local ThreadRing t_ring __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadRing t_ring __attribute__((tls_model("initial-exec")));
 bool EmitSlow(const void* record,
               std::size_t bytes) noexcept;  // first record of a thread, wrap, full
 }  // namespace internal

@@ -26,7 +26,7 @@ enum class Phase : int {
   kForked,  // in a child of a process that recorded: starts again with its first record
 };
 
-inline constexpr std::size_t kLossReasons = 8;
+inline constexpr std::size_t kLossReasons = kRingFileLossReasons;
 struct ProcessLoss {
   std::atomic<std::uint64_t> events{0};
   std::atomic<std::uint64_t> bytes{0};
@@ -47,8 +47,8 @@ struct RecorderState {
   RingMemory memory;
   NameTable names;
   std::atomic<bool> adding_meta{false};
-  ProcessLoss losses[kLossReasons];
-  char added_meta[8192] = {};  // pairs of AddMeta: a forked child says them again
+  ProcessLoss losses[kLossReasons];  // while there is no ring file to count in
+  char added_meta[8192] = {};        // pairs of AddMeta: a forked child says them again
   std::size_t added_meta_bytes = 0;
   std::atomic<const char*> trace_path{""};
 
@@ -62,6 +62,11 @@ struct RecorderState {
   std::atomic<bool> draining{false};  // lock of the drain's state
 };
 extern RecorderState g_recorder;
+
+// True when the ring file, and so names, board and rings, are there.
+inline bool HasMemory(Phase phase) noexcept {
+  return phase == Phase::kRecording || phase == Phase::kStopping || phase == Phase::kStopped;
+}
 
 inline Phase CurrentPhase() noexcept { return g_recorder.phase.load(std::memory_order_acquire); }
 

@@ -38,8 +38,10 @@ struct alignas(64) RingHeader {
   // Consumer's line.
   // Released after the records are on their way to the file; acquired by the producer.
   alignas(64) std::atomic<std::uint64_t> tail;
-  std::atomic<std::uint32_t>
-      tail_thread;  // whose records begin at tail: rings are handed on when a thread has ended
+  std::atomic<std::uint64_t> reported_events;  // of dropped_events: what the drain has noted
+  std::atomic<std::uint64_t> reported_bytes;
+  // Whose records begin at tail: rings are handed on when a thread has ended.
+  std::atomic<std::uint32_t> tail_thread;
 };
 static_assert(sizeof(RingHeader) == 192);
 

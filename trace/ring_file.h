@@ -19,6 +19,7 @@ namespace chokepoint::trace {
 inline constexpr std::uint16_t kRingFileVersion = 1;
 inline constexpr std::size_t kRingDataOffset = 4096;
 inline constexpr std::size_t kRingTracePathBytes = 2048;
+inline constexpr std::size_t kRingFileLossReasons = 8;
 
 struct RingFileHeader {
   std::uint64_t magic;  // kRingFileMagic; written last
@@ -42,7 +43,10 @@ struct RingFileHeader {
   std::atomic<std::uint64_t> names_used;
   std::atomic<std::uint32_t> ring_count;
   std::atomic<std::uint32_t> trace_path_set;  // 1 when trace_path is complete
-  char trace_path[kRingTracePathBytes];       // absolute
+  // By LossReason: what was dropped for reasons of the whole process and the drain has not noted.
+  std::atomic<std::uint64_t> lost_events[kRingFileLossReasons];
+  std::atomic<std::uint64_t> lost_bytes[kRingFileLossReasons];
+  char trace_path[kRingTracePathBytes];  // absolute
 };
 inline constexpr std::size_t kRingFileHeaderBytes = 4096;
 static_assert(sizeof(RingFileHeader) <= kRingFileHeaderBytes);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -65,23 +66,35 @@ bool CopyFile(const std::string& from, const std::string& to) {
   return !error;
 }
 
+// A process in a container calls its directory by another path than we do: the file's id tells.
+bool SameFileId(const std::string& trace_path, const RingImage& image) {
+  FileHeader header{};
+  std::ifstream file(trace_path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(&header), sizeof(header));
+  const FileHeader wanted = image.AsFileHeader();
+  return file.good() && header.magic == kFileMagic &&
+         std::memcmp(header.file_id, wanted.file_id, sizeof(header.file_id)) == 0;
+}
+
 }  // namespace
 
 std::vector<RingFile> FindRingFiles(const std::string& trace_dir) {
   std::vector<RingFile> found;
   std::error_code error;
-  const fs::path wanted = fs::weakly_canonical(trace_dir, error);
+  const std::string folder = trace_dir.empty() ? "." : trace_dir;
+  const fs::path wanted = fs::weakly_canonical(folder, error);
   for (const auto& entry : fs::directory_iterator(SharedMemoryFolder(), error)) {
     const std::string path = entry.path().string();
     struct stat info {};
     if (!HasRingName(entry.path().filename().string()) || lstat(path.c_str(), &info) != 0) continue;
-    if (!S_ISREG(info.st_mode) || info.st_uid != geteuid()) continue;
+    if (!S_ISREG(info.st_mode) || (info.st_uid != geteuid() && geteuid() != 0)) continue;
     std::unique_ptr<RingImage> image;
     if (!RingImage::Open(path, &image).ok() || image->trace_path().empty()) continue;
-    const fs::path trace = image->trace_path();
-    if (fs::weakly_canonical(trace.parent_path(), error) != wanted) continue;
-    found.push_back({path, (fs::path(trace_dir) / trace.filename()).string(), image->pid(),
-                     ProcessAlive(*image, path)});
+    const fs::path recorded = image->trace_path();
+    const std::string path_here = (fs::path(folder) / recorded.filename()).string();
+    const bool here = fs::weakly_canonical(recorded.parent_path(), error) == wanted;
+    if (!here && !SameFileId(path_here, *image)) continue;
+    found.push_back({path, path_here, image->pid(), ProcessAlive(*image, path)});
   }
   return found;
 }

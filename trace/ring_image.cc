@@ -78,6 +78,10 @@ Status RingImage::ReadHeader(const std::string& path) {
       header.board_slots <= file_bytes_ / board_slot_bytes_) {
     board_ = {header.board_offset, header.board_slots * board_slot_bytes_};
   }
+  for (std::size_t reason = 0; reason < kRingFileLossReasons; ++reason) {
+    lost_events_[reason] = header.lost_events[reason].load();
+    lost_bytes_[reason] = header.lost_bytes[reason].load();
+  }
   rings_offset_ = header.rings_offset;
   ring_stride_ = header.ring_stride;
   ring_bytes_ = header.ring_bytes;
@@ -185,6 +189,30 @@ void RingImage::ReadRing(std::uint32_t number, std::uint64_t drained_end,
     const bool wanted = at >= drained_end || drained_end > head;
     if (kind != kPadKind && wanted && at >= intact_from) sink({record, bytes}, thread);
     at += bytes;
+  }
+}
+
+void RingImage::ReadLosses(const RecordSink& sink) const {
+  const auto give = [&](std::size_t reason, std::uint32_t thread, std::uint64_t events,
+                        std::uint64_t bytes) {
+    if (events == 0) return;
+    Loss loss;
+    loss.reason = static_cast<std::uint16_t>(reason);
+    loss.thread = thread;
+    loss.events = events;
+    loss.bytes = bytes;
+    sink(std::as_bytes(std::span(&loss, 1)), 0);
+  };
+  for (std::size_t reason = 0; reason < kRingFileLossReasons; ++reason) {
+    give(reason, 0, lost_events_[reason], lost_bytes_[reason]);
+  }
+  for (std::uint32_t number = 0; number < ring_count_; ++number) {
+    RingHeader ring{};
+    if (!ReadAt(rings_offset_ + number * ring_stride_, static_cast<void*>(&ring), sizeof(ring)))
+      return;
+    give(static_cast<std::size_t>(LossReason::kRingFull), ring.thread.load(),
+         ring.dropped_events.load() - ring.reported_events.load(),
+         ring.dropped_bytes.load() - ring.reported_bytes.load());
   }
 }
 

@@ -50,6 +50,8 @@ class RingImage {
   Totals ReadRings(const Drained& drained,
                    const std::function<std::size_t(std::uint16_t kind)>& record_bytes,
                    const RecordSink& sink) const;
+  // Gives a Loss record, laid out as today's, for what was dropped and not yet told by the trace.
+  void ReadLosses(const RecordSink& sink) const;
   // Gives each operation that was open.
   void ReadBoard(const std::function<std::size_t(std::uint16_t kind)>& record_bytes,
                  const RecordSink& sink) const;
@@ -79,6 +81,8 @@ class RingImage {
   std::uint64_t board_slot_bytes_ = 0, board_record_offset_ = 0, board_record_bytes_ = 0;
   std::uint64_t rings_offset_ = 0, ring_stride_ = 0, ring_bytes_ = 0;
   std::uint32_t ring_count_ = 0;
+  std::uint64_t lost_events_[kRingFileLossReasons] = {};
+  std::uint64_t lost_bytes_[kRingFileLossReasons] = {};
 };
 
 }  // namespace chokepoint::trace

@@ -37,6 +37,18 @@ class Salvage : public tests::Scenario {
   }
 };
 
+// Waits until the child has emitted `count` records; false when it ended first.
+bool EmitsAtLeast(std::uint64_t count, const std::atomic<std::uint64_t>* done, pid_t child) {
+  siginfo_t ended{};
+  while (done->load() < count) {
+    if (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) != 0)
+      return false;
+    if (ended.si_pid == child) return false;
+    usleep(100);
+  }
+  return true;
+}
+
 std::atomic<std::uint64_t>* SharedCounter() {
   void* memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return new (memory) std::atomic<std::uint64_t>(0);
@@ -50,7 +62,7 @@ TEST_F(Salvage, NothingIsLostByKill) {
   for (int round = 0; round < 30; ++round) {
     done->store(0);
     const pid_t child = Spawn([&] { return Begin(Options()) ? EmitForEver(done) : 1; });
-    while (done->load() == 0) usleep(100);
+    ASSERT_TRUE(EmitsAtLeast(1, done, child));
     const auto longest_us = round % 3 == 0 ? 3'000u : 400'000u;
     usleep(static_cast<unsigned>(random() % longest_us));
     kill(child, SIGKILL);
@@ -107,19 +119,53 @@ TEST_F(Salvage, NamesMetaAndOpenOperationsAreFound) {
   EXPECT_EQ(contents.open[0].sequence, 55u);
 }
 
+// Drops that no LOSS record has told are told by the ring file.
+TEST_F(Salvage, WhatWasDroppedIsCounted) {
+  constexpr std::uint64_t kRecords = 20'000;
+  const pid_t child = Spawn([] {
+    RecorderOptions options = SmallRings();
+    options.ring_bytes = 4096;
+    if (!Begin(options) || !Flush(10'000)) return 1;
+    for (std::uint64_t i = 0; i < kRecords; ++i) Emit(Numbered(i));
+    CountBoardFull();
+    kill(getpid(), SIGKILL);
+    return 2;
+  });
+  ASSERT_EQ(Wait(child), -SIGKILL);
+  Contents contents = Read(OnlyFile(), true);
+  EXPECT_EQ(contents.count() + contents.lost[LossReason::kRingFull], kRecords);
+  EXPECT_EQ(contents.lost[LossReason::kBoardFull], 1u);
+}
+
+// Killed between creating its file and writing into it, a process has its ring file only.
+TEST_F(Salvage, AnEmptyTraceIsReadFromItsRing) {
+  const pid_t child = Spawn([] {
+    if (!Begin(Options()) || !Flush(10'000)) return 1;
+    for (std::uint64_t i = 0; i < 10; ++i) Emit(Numbered(i));
+    kill(getpid(), SIGKILL);
+    return 2;
+  });
+  ASSERT_EQ(Wait(child), -SIGKILL);
+  const std::string path = OnlyFile();
+  for (const std::uintmax_t bytes : {63u, 8u, 0u, 50u, 500u}) {
+    fs::resize_file(path, bytes);
+    ExpectSequence(Read(path, true).numbers.at(0), 10);
+  }
+}
+
 // The next process of the same user moves what is left, and leaves a living one alone.
 TEST_F(Salvage, TheNextProcessMovesStaleRings) {
   std::atomic<std::uint64_t>* done = SharedCounter();
   const auto dead =
       Spawn([&] { return Begin(Options()) && Flush(10'000) ? EmitForEver(done) : 1; });
-  while (done->load() < 100) usleep(100);
+  ASSERT_TRUE(EmitsAtLeast(100, done, dead));
   kill(dead, SIGKILL);
   Wait(dead);
   const std::uint64_t emitted = done->load();
   done->store(0);
   const auto living =
       Spawn([&] { return Begin(Options()) && Flush(10'000) ? EmitForEver(done) : 1; });
-  while (done->load() < 100) usleep(100);
+  ASSERT_TRUE(EmitsAtLeast(100, done, living));
   ASSERT_EQ(Run([] {
               if (!Begin(Options())) return 1;
               Emit(Numbered(0));
