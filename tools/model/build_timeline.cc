@@ -31,6 +31,7 @@ void MergeClass(const ClassSums& from, ClassSums* to) {
   row.groups += other.groups;
   row.records += other.records;
   row.seen.Merge(other.seen);
+  row.own.Merge(other.own);
   row.waiting.Merge(other.waiting);
   row.transfer.Merge(other.transfer);
   to->duration_ns += from.duration_ns;

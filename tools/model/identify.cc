@@ -16,9 +16,9 @@ std::string Meta(const trace::TraceFile& file, std::string_view key) {
   return std::string(file.meta(key));
 }
 
-std::int32_t MetaNumber(const trace::TraceFile& file, std::string_view key) {
+std::int64_t MetaNumber(const trace::TraceFile& file, std::string_view key) {
   const std::string_view text = file.meta(key);
-  std::int32_t number = -1;
+  std::int64_t number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
@@ -42,7 +42,8 @@ void AddProcesses(Workspace* workspace) {
     process.path = file.path();
     process.host = FindHost(&workspace->timeline.hosts, file);
     process.pid = file.header().pid;
-    process.rank = MetaNumber(file, "rank");
+    process.rank =
+        static_cast<std::int32_t>(std::min<std::int64_t>(MetaNumber(file, "rank"), kMaxRanks));
     process.executable = Meta(file, "exe");
     process.nccl_version = Meta(file, "nccl_version");
     process.job_id = Meta(file, "job_id");
@@ -91,8 +92,13 @@ void FitClocks(Workspace* workspace) {
   }
   for (FileWork& work : workspace->files) {
     const Index host = timeline.processes[work.process].host;
-    if (!work.clock.rate_measured())
-      work.clock = TickClock::Fit(work.facts.clock_samples, rate[host]);
+    if (!work.clock.rate_measured()) {
+      const std::int64_t told = MetaNumber(*work.input->file, "ticks_per_second");
+      const double fallback = rate[host] > 0 ? rate[host]
+                              : told > 0     ? 1e9 / static_cast<double>(told)
+                                             : 0;
+      work.clock = TickClock::Fit(work.facts.clock_samples, fallback);
+    }
     work.host_clock = clocks[host];
   }
 }

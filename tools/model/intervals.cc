@@ -30,10 +30,12 @@ TimeInNccl SumIntervals(std::vector<OpenInterval>* intervals) {
   const std::int64_t open = UnionOf(
       *intervals, [](const OpenInterval& i) { return i.start_ns; },
       [](const OpenInterval& i) { return i.end_ns; });
+  const std::int64_t first_start_ns = intervals->empty() ? 0 : intervals->front().start_ns;
   std::sort(intervals->begin(), intervals->end(), [](const OpenInterval& a, const OpenInterval& b) {
     return a.last_start_ns < b.last_start_ns;
   });
   TimeInNccl sums;
+  sums.first_start_ns = first_start_ns;
   sums.transfer_ns = UnionOf(
       *intervals, [](const OpenInterval& i) { return i.last_start_ns; },
       [](const OpenInterval& i) { return i.end_ns; });

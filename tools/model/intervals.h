@@ -16,7 +16,8 @@ struct OpenInterval {
 };
 
 struct TimeInNccl {
-  std::int64_t waiting_ns = 0;   // some operation is open and all open ones wait for somebody
+  std::int64_t waiting_ns = 0;  // some operation is open and all open ones wait for somebody
+  std::int64_t first_start_ns = 0;
   std::int64_t transfer_ns = 0;  // some open operation is being transferred
 };
 

@@ -107,6 +107,7 @@ class Measurer {
       Rank& rank =
           workspace_->timeline.ranks[rank_number];  // of this file only: no other thread writes it
       const TimeInNccl time = SumIntervals(&intervals);
+      rank.startup_ns = std::max<std::int64_t>(0, time.first_start_ns - rank.start_ns);
       rank.waiting_ns = time.waiting_ns;
       rank.transfer_ns = time.transfer_ns;
     }
@@ -119,7 +120,7 @@ class Measurer {
         operation.local == nullptr ? 0 : operation.local->communicator + 1;
     std::uint64_t kind = communicator << 8 | operation.function;
     kind = kind * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(operation.bytes);
-    workspace_->step_marks.push_back({kind, operation.start_ns});
+    workspace_->step_marks.push_back({kind, operation.call_ns});
   }
 
   bool Synchronising(Symbol function) {
@@ -169,7 +170,8 @@ class Measurer {
       if (rank != nullptr) ++rank->operations_without_end;
       return;
     }
-    row.seen.Add(static_cast<std::int64_t>(operation.duration_ns));
+    row.seen.Add(static_cast<std::int64_t>(operation.seen_ns));
+    row.own.Add(static_cast<std::int64_t>(operation.duration_ns));
     row.waiting.Add(static_cast<std::int64_t>(split.waiting_ns));
     sums->duration_ns += operation.duration_ns;
     if (rank == nullptr) return;

@@ -120,6 +120,7 @@ void OperationReader::Place(const Event& event, Operation* out) {
           : event.enqueue_ticks;
   const std::int64_t call_ns = work_.ToNs(call_ticks);
   std::int64_t& busy_until_ns = busy_until_ns_[event.communicator];
+  out->call_ns = call_ns;
   out->start_ns = std::max(call_ns, busy_until_ns);
   out->end_ns = out->start_ns;
   if (out->aborted) return;
@@ -148,6 +149,8 @@ void OperationReader::Place(const Event& event, Operation* out) {
   } else {
     out->duration_ns = static_cast<double>(out->end_ns - out->start_ns);
   }
+  out->seen_ns =
+      has_gpu_time && !has_host_end ? out->duration_ns : static_cast<double>(out->end_ns - call_ns);
   busy_until_ns = std::max(busy_until_ns, out->end_ns);
 }
 

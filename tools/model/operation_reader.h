@@ -23,9 +23,12 @@ struct Operation {
   std::uint32_t sequence = 0;
   std::uint32_t number = 0;  // in its process
   double bytes = 0;
+  std::int64_t call_ns = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;  // start_ns when the source is unknown
-  double duration_ns = 0;
+  double duration_ns = 0;   // of the kernels, or start to end
+  double seen_ns =
+      0;  // call to completion on the host's clock: what the program that waits for it sees
 };
 
 class OperationReader {

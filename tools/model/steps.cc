@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLookedAt = 20'000;  // operations in which the period is sought
 constexpr std::size_t kMaxPeriod = 1'000;
 constexpr std::size_t kMinPeriods = 5;
-constexpr double kAsGood = 0.08;  // a checkpoint in each 20th step makes 20 steps match best
+constexpr double kAsGood = 0.08;     // a checkpoint in each 20th step makes 20 steps match best
 constexpr double kMinMatches = 0.8;  // checkpoints and evaluations put in operations of their own
 
 // The share of operations that are followed by their like `period` places later.
@@ -51,7 +51,7 @@ std::map<std::uint64_t, std::size_t> KindsInPeriod(const std::vector<StepMark>& 
 
 Steps InferSteps(std::vector<StepMark>* marks) {
   std::stable_sort(marks->begin(), marks->end(),
-                   [](const StepMark& a, const StepMark& b) { return a.start_ns < b.start_ns; });
+                   [](const StepMark& a, const StepMark& b) { return a.call_ns < b.call_ns; });
   Steps steps;
   const std::size_t period = FindPeriod(*marks);
   if (period == 0) return steps;
@@ -63,8 +63,8 @@ Steps InferSteps(std::vector<StepMark>* marks) {
   std::int64_t before_ns = 0;
   for (const StepMark& mark : *marks) {
     if (mark.kind != anchor->first || seen++ % anchor->second != 0) continue;
-    if (steps.count++ > 0) steps.duration.Add(mark.start_ns - before_ns);
-    before_ns = mark.start_ns;
+    if (steps.count++ > 0) steps.duration.Add(mark.call_ns - before_ns);
+    before_ns = mark.call_ns;
   }
   steps.operations_per_step = static_cast<std::uint32_t>(period);
   return steps;

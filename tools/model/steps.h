@@ -9,10 +9,10 @@
 
 namespace chokepoint::tools {
 
-// One operation: what it is (equal kinds have equal numbers) and when it began.
+// One operation: what it is (equal kinds have equal numbers) and when the program called for it.
 struct StepMark {
   std::uint64_t kind = 0;
-  std::int64_t start_ns = 0;
+  std::int64_t call_ns = 0;
 };
 
 // Sorts `marks` by time.

@@ -71,11 +71,13 @@ struct Rank {
   std::uint64_t operations = 0;
   std::uint64_t operations_without_end = 0;  // their duration is unknown
   std::uint64_t operations_missing = 0;      // gaps in the sequence numbers of what was recorded
-  // The parts of [start, end]: waiting + transfer = in NCCL; the rest is outside.
+  // The parts of [start, end]: start-up (until the first operation), outside, and in NCCL: waiting
+  // + transfer.
+  std::int64_t startup_ns = 0;
   std::int64_t waiting_ns = 0;
   std::int64_t transfer_ns = 0;
   std::int64_t InNcclNs() const { return waiting_ns + transfer_ns; }
-  std::int64_t OutsideNs() const { return end_ns - start_ns - InNcclNs(); }
+  std::int64_t OutsideNs() const { return end_ns - start_ns - startup_ns - InNcclNs(); }
 };
 
 // How the waiting of a communicator's operations is measured.
@@ -126,7 +128,8 @@ struct OperationClass {
   double total_bytes = 0;     // over groups
   std::uint64_t groups = 0;   // operations of the communicator
   std::uint64_t records = 0;  // operations of single ranks
-  Histogram seen;             // per rank: own start to own end
+  Histogram seen;             // per rank: call to completion on the host's clock
+  Histogram own;              // per rank: own start to own end, on the row's source
   Histogram waiting;          // per rank: own start to last start
   Histogram transfer;         // per group: last start to last end
   double wall_share = 0;      // time of one rank in it, mean over ranks, as share of the run

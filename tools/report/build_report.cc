@@ -113,6 +113,8 @@ ClassRow DescribeClass(const OperationClass& from, std::int32_t ranks) {
   row.records = from.records;
   row.seen_p50_ns = from.seen.Quantile(0.5);
   row.seen_p99_ns = from.seen.Quantile(0.99);
+  row.own_p50_ns = from.own.Quantile(0.5);
+  row.own_p99_ns = from.own.Quantile(0.99);
   row.waiting_p50_ns = from.waiting.Quantile(0.5);
   row.waiting_mean_ns = from.waiting.mean_ns();
   row.has_transfer = from.transfer.count() > 0;
@@ -178,6 +180,7 @@ std::vector<RankRow> DescribeRanks(const Timeline& timeline) {
     row.operations = rank.operations;
     row.operations_without_end = rank.operations_without_end;
     row.run_ns = rank.end_ns - rank.start_ns;
+    row.startup_ns = rank.startup_ns;
     row.in_nccl_ns = rank.InNcclNs();
     row.waiting_ns = rank.waiting_ns;
     row.transfer_ns = rank.transfer_ns;
@@ -221,7 +224,9 @@ Report BuildReport(const Timeline& timeline, std::vector<Finding> findings,
   report.communicators = DescribeCommunicators(timeline);
   report.ranks = DescribeRanks(timeline);
   report.slowest = SlowestRank(timeline);
-  report.latest = LatestRank(timeline);
+  for (const Finding& finding : report.findings) {
+    if (finding.id == "late-rank") report.latest = LatestRank(timeline, finding);
+  }
   report.notes = timeline.notes;
   ChooseHeadline(&report);
   return report;

@@ -135,6 +135,7 @@ Json ClassJson(const ClassRow& row) {
         {"p99_ns", Whole(row.seen_p99_ns)},
         {"algbw_gb_per_s", Gbps(row.seen_algbw)},
         {"busbw_gb_per_s", Gbps(row.seen_busbw)}}},
+      {"own", {{"p50_ns", Whole(row.own_p50_ns)}, {"p99_ns", Whole(row.own_p99_ns)}}},
       {"waiting", {{"p50_ns", Whole(row.waiting_p50_ns)}, {"mean_ns", Whole(row.waiting_mean_ns)}}},
       {"transfer", std::move(transfer)},
       {"wall_share", Ratio(row.wall_share)}};
@@ -153,11 +154,17 @@ Json CommunicatorJson(const CommunicatorTable& table) {
 }
 
 Json RankJson(const RankRow& row) {
-  return {{"rank", row.number},           {"name", Text(row.name)},
-          {"host", Text(row.host)},       {"pid", row.pid},
-          {"operations", row.operations}, {"operations_without_end", row.operations_without_end},
-          {"run_ns", row.run_ns},         {"in_nccl_ns", row.in_nccl_ns},
-          {"waiting_ns", row.waiting_ns}, {"transfer_ns", row.transfer_ns},
+  return {{"rank", row.number},
+          {"name", Text(row.name)},
+          {"host", Text(row.host)},
+          {"pid", row.pid},
+          {"operations", row.operations},
+          {"operations_without_end", row.operations_without_end},
+          {"run_ns", row.run_ns},
+          {"startup_ns", row.startup_ns},
+          {"in_nccl_ns", row.in_nccl_ns},
+          {"waiting_ns", row.waiting_ns},
+          {"transfer_ns", row.transfer_ns},
           {"outside_ns", row.outside_ns}};
 }
 

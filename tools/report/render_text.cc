@@ -246,13 +246,12 @@ class TextRenderer {
                           report_.communicators.size() - kShownCommunicators);
     }
     out_ += Wrap(
-        "seen: one rank, from its own start to its end, waiting included. transfer: the last "
-        "rank's start to the end, "
-        "waiting left out. algbw and busbw in GB/s as nccl-tests define them. share: of the run's "
-        "time, mean over ranks. "
-        "by: what was timed: gpu = kernels on the GPU's clock, host = call to completion, proxy = "
-        "call to the last network "
-        "transfer.",
+        "seen: from the call until the host saw its completion, as the program that waits for it "
+        "sees it. transfer: from the last rank's start to the end, without waiting. algbw and "
+        "busbw "
+        "in GB/s as nccl-tests define them. share: time in it, mean over ranks, of the run. by "
+        "(transfer, share): gpu = kernels on the GPU's clock, host = call to completion, proxy = "
+        "call to the last network transfer.",
         options_.width, 2);
   }
 
@@ -327,10 +326,10 @@ class TextRenderer {
                      {"", "host", true, 0, 8},
                      {"", "operations", false, 2, 0},
                      {"", "run", false, 0, 0},
+                     {"", "start-up", false, 1, 0},
                      {"", "outside NCCL", false, 0, 0},
                      {"in NCCL", "waiting", false, 0, 0},
-                     {"in NCCL", "transfer", false, 0, 0},
-                     {"in NCCL", "sum", false, 0, 0}});
+                     {"in NCCL", "transfer", false, 0, 0}});
     for (const RankRow* row : rows) {
       const auto part = [row](std::int64_t ns) {
         const double share =
@@ -339,13 +338,13 @@ class TextRenderer {
       };
       table.AddRow({row->number < 0 ? "?" : std::to_string(row->number), Escape(row->host),
                     FormatCount(row->operations), FormatNs(static_cast<double>(row->run_ns)),
-                    part(row->outside_ns), part(row->waiting_ns), part(row->transfer_ns),
-                    part(row->in_nccl_ns)});
+                    part(row->startup_ns), part(row->outside_ns), part(row->waiting_ns),
+                    part(row->transfer_ns)});
     }
     out_ += table.Print(options_.width, 2);
     out_ += Wrap(
-        "waiting: for the last rank to arrive. waiting + transfer = in NCCL; in NCCL + outside = "
-        "run.",
+        "start-up: until the first operation. waiting: for the last rank to arrive. The four parts "
+        "add up to the run.",
         options_.width, 2);
     std::uint64_t without_end = 0;
     for (const RankRow& row : report_.ranks) without_end += row.operations_without_end;

@@ -69,12 +69,15 @@ struct ClassRow {
   double total_bytes = 0;
   std::uint64_t operations = 0;
   std::uint64_t records = 0;
-  // Per rank, from own start to own end.
+  // Per rank, from the call to its completion, on the host's clock.
   double seen_p50_ns = 0;
   double seen_p99_ns = 0;
   double seen_algbw =
       0;  // bytes per second, from the mean message size and seen_p50_ns; 0 = not known
   double seen_busbw = 0;
+  // Per rank, from own start to own end, on the clock of `source`; its waiting part.
+  double own_p50_ns = 0;
+  double own_p99_ns = 0;
   double waiting_p50_ns = 0;
   double waiting_mean_ns = 0;
   // Per group, from the last start to the end.
@@ -104,6 +107,7 @@ struct RankRow {
   std::uint64_t operations = 0;
   std::uint64_t operations_without_end = 0;
   std::int64_t run_ns = 0;
+  std::int64_t startup_ns = 0;
   std::int64_t in_nccl_ns = 0;
   std::int64_t waiting_ns = 0;
   std::int64_t transfer_ns = 0;

@@ -14,7 +14,6 @@ namespace {
 constexpr double kMinExcess = 0.05;           // of the run: smaller differences come and go
 constexpr std::uint64_t kMinOperations = 20;  // timed, per rank
 constexpr std::uint64_t kMinGroups = 20;
-constexpr double kMinLastShare = 1.5;  // times what chance gives each rank
 
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -61,7 +60,7 @@ Standout SlowestRank(const Timeline& timeline) {
   return standout;
 }
 
-Standout LatestRank(const Timeline& timeline) {
+Standout LatestRank(const Timeline& timeline, const Finding& late_rank) {
   Standout standout;
   const Communicator* where = nullptr;
   std::size_t latest = 0;
@@ -82,15 +81,10 @@ Standout LatestRank(const Timeline& timeline) {
     return standout;
   }
   const Lateness& lateness = where->lateness[latest];
-  const double last_share =
-      static_cast<double>(lateness.groups_last) / static_cast<double>(where->judged_groups);
   const std::string numbers =
       fmt::format("last in {} of {} operations, by {} in all", FormatCount(lateness.groups_last),
                   FormatCount(where->judged_groups), FormatNs(lateness.cost_ns));
-  const bool stands_out =
-      last_share * where->MembersSeen() >= kMinLastShare &&
-      lateness.cost_ns >= kMinExcess * static_cast<double>(timeline.duration_ns);
-  if (stands_out) {
+  if (late_rank.verdict == Verdict::kProblem) {
     standout.verdict = Verdict::kProblem;
     standout.rank = RankName(timeline, where->members[latest]);
     standout.sentence = fmt::format("{}: {}", RankPlace(timeline, where->members[latest]), numbers);

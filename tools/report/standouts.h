@@ -8,6 +8,7 @@
 namespace chokepoint::tools {
 
 Standout SlowestRank(const Timeline& timeline);
-Standout LatestRank(const Timeline& timeline);
+// `late_rank`: the detector's answer. The two must not disagree.
+Standout LatestRank(const Timeline& timeline, const Finding& late_rank);
 
 }  // namespace chokepoint::tools

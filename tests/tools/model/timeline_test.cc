@@ -25,8 +25,10 @@ TEST(Timeline, WaitingIsForTheLastToArrive) {
   EXPECT_NEAR(static_cast<double>(timeline.ranks[2].waiting_ns), 0, kRounding);
   for (const Rank& rank : timeline.ranks) {
     EXPECT_NEAR(static_cast<double>(rank.transfer_ns), 10e6, kRounding);
-    EXPECT_EQ(rank.waiting_ns + rank.transfer_ns + rank.OutsideNs(), rank.end_ns - rank.start_ns);
+    EXPECT_EQ(rank.startup_ns + rank.waiting_ns + rank.transfer_ns + rank.OutsideNs(),
+              rank.end_ns - rank.start_ns);
   }
+  EXPECT_NEAR(static_cast<double>(timeline.ranks[1].startup_ns), 120e6, kRounding);
   ASSERT_EQ(timeline.classes.size(), 1u);
   const OperationClass& row = timeline.classes[0];
   EXPECT_EQ(row.groups, 1u);
@@ -70,6 +72,7 @@ TEST(Timeline, GpuTimeIsPreferredAndNeverMixed) {
   });
   ASSERT_EQ(timeline.classes.size(), 2u);
   EXPECT_EQ(timeline.classes[0].source, TimeSource::kGpu);
+  EXPECT_NEAR(timeline.classes[0].seen.max_ns(), 60e6, kRounding);
   EXPECT_NEAR(timeline.classes[0].transfer.Quantile(0.5), 10e6, 1e5);
   EXPECT_NEAR(timeline.classes[0].waiting.max_ns(), 20e6, 1);
   EXPECT_EQ(timeline.classes[1].source, TimeSource::kHost);
@@ -82,7 +85,7 @@ TEST(Timeline, AnOperationBeginsWhenTheOneBeforeHasEnded) {
     for (int i = 0; i < 3; ++i) job->Rank(0).AllReduce(100_ms, 10_ms * (i + 1));
     job->End(1_s);
   });
-  EXPECT_NEAR(timeline.classes[0].seen.max_ns(), 10e6, kRounding);
+  EXPECT_NEAR(timeline.classes[0].own.max_ns(), 10e6, kRounding);
   EXPECT_NEAR(static_cast<double>(timeline.ranks[0].InNcclNs()), 30e6, kRounding);
 }
 
