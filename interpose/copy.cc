@@ -33,8 +33,9 @@ ssize_t Copy(Side in, Side out, const Real& real) {
   ThreadState* state = UseThreadState();
   if (state == nullptr) return real();
   const bool reads = in.file > kIgnoredFile;
-  const std::uint64_t start = BeginCall(state, reads ? FileCallKind::kRead : FileCallKind::kWrite,
-                                        reads ? in.file : out.file);
+  const TransferStart start{BeginCall(state, reads ? FileCallKind::kRead : FileCallKind::kWrite,
+                                      reads ? in.file : out.file),
+                            0};
   const ssize_t moved = real();
   const int saved_errno = errno;
   if (reads) {

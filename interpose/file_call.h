@@ -7,6 +7,7 @@
 #include "interpose/files.h"
 #include "interpose/real.h"
 #include "interpose/record.h"
+#include "interpose/transfer.h"
 
 namespace chokepoint::interpose {
 
@@ -36,36 +37,52 @@ inline int DirectionOf(FileCallKind kind) {
   return kind == FileCallKind::kWrite || kind == FileCallKind::kStdioWrite ? 1 : 0;
 }
 
+// Where a transfer at the descriptor's own position began; the position moves on. `sequential`: no
+// lseek came before it.
+inline std::uint64_t AdvancePosition(Descriptor* descriptor, std::uint32_t flags,
+                                     std::int64_t moved, bool* sequential) {
+  *sequential = (flags & kDescriptorSought) == 0;
+  if (!*sequential) {
+    descriptor->flags.store(flags & ~std::uint32_t{kDescriptorSought}, std::memory_order_relaxed);
+  }
+  const std::int64_t position = descriptor->position.load(std::memory_order_relaxed);
+  if (position < 0) return kUnknownOffset;
+  if (moved > 0) descriptor->position.store(position + moved, std::memory_order_relaxed);
+  return static_cast<std::uint64_t>(position);
+}
+
 // Completes the record of a transfer at the descriptor's own position (`offset` kUnknownOffset) or
 // at `offset`.
 inline void EndTransfer(ThreadState* state, Descriptor* descriptor, std::uint32_t file,
                         FileCallKind kind, int fd, std::uint64_t offset, std::uint8_t flags,
-                        std::uint64_t start, std::int64_t moved) {
-  const std::uint32_t descriptor_flags = descriptor->flags.load(std::memory_order_relaxed);
-  Call call{};
+                        TransferStart start, std::int64_t moved) {
+  Call call;
   call.kind = kind;
-  call.flags = static_cast<std::uint8_t>(flags | CallFlags(descriptor_flags));
   call.file = file;
   call.bytes = moved;
   call.offset = offset;
+  call.sequential = false;
+  call.start_ticks = start.ticks;
+  if (start.coarse_ns == 0) {
+    call.end_ticks = trace::NowTicks();
+  } else {
+    const std::uint64_t spent_ns = CoarseNs() - start.coarse_ns;
+    // why two steps: a fast call may happen to begin right before a step.
+    call.end_ticks = start.ticks + (spent_ns > g_ticks.coarse_step_ns ? TicksIn(spent_ns) : 0);
+    flags |= trace::kFileCallCoarse;
+  }
+  const std::uint32_t descriptor_flags = descriptor->flags.load(std::memory_order_relaxed);
+  if (offset == kUnknownOffset) {
+    call.offset = AdvancePosition(descriptor, descriptor_flags, moved, &call.sequential);
+  } else {
+    flags |= trace::kFileCallPositioned;
+  }
+  call.flags = static_cast<std::uint8_t>(flags | CallFlags(descriptor_flags));
+  if (__builtin_expect(FoldTransfer(state, call), 1)) return;
+  call.single = false;
   call.error = moved < 0 ? errno : 0;
   call.fd = fd;
-  call.start_ticks = start;
-  call.end_ticks = trace::NowTicks();
-  if (offset == kUnknownOffset) {
-    call.sequential = (descriptor_flags & kDescriptorSought) == 0;
-    if (!call.sequential) {
-      descriptor->flags.store(descriptor_flags & ~std::uint32_t{kDescriptorSought},
-                              std::memory_order_relaxed);
-    }
-    const std::int64_t position = descriptor->position.load(std::memory_order_relaxed);
-    if (position >= 0) {
-      call.offset = static_cast<std::uint64_t>(position);
-      if (moved > 0) descriptor->position.store(position + moved, std::memory_order_relaxed);
-    }
-  } else {
-    call.flags |= trace::kFileCallPositioned;
-  }
+  call.detail = 0;
   EndCall(state, call);
 }
 
@@ -89,7 +106,7 @@ inline ssize_t Transfer(FileCallKind kind, int fd, std::uint64_t offset, std::ui
   }
   ThreadState* state = UseThreadState();
   if (state == nullptr) return real();
-  const std::uint64_t start = BeginCall(state, kind, file);
+  const TransferStart start = BeginTransfer(state, kind, file);
   const ssize_t moved = real();
   EndTransfer(state, descriptor, file, kind, fd, offset, flags, start, moved);
   return moved;

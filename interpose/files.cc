@@ -133,7 +133,10 @@ std::uint32_t FileOf(const Path& path, int open_flags, std::uint8_t flags) {
   }
   const char* kept = KeepText(path.first, path.first_bytes, path.second, path.second_bytes);
   const std::uint32_t number = Create(path.hash, kept, file_class, open_flags, flags);
-  if (number != 0) return number;
+  if (number != 0) {
+    g_files[number].directory = directory;
+    return number;
+  }
   return directory != 0 ? directory : Overflow(file_class);
 }
 
@@ -164,6 +167,11 @@ bool PathOfDescriptor(int fd, char* out, std::size_t room) {
 }  // namespace
 
 File& FileOf(std::uint32_t number) { return g_files[number]; }
+
+std::uint32_t DirectoryOrSelf(std::uint32_t number) {
+  const std::uint32_t directory = g_files[number].directory;
+  return directory != 0 ? directory : number;
+}
 
 std::uint32_t FileCount() {
   const std::uint32_t next = g_next.load(std::memory_order_acquire);

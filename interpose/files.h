@@ -24,6 +24,7 @@ struct File {
   const char* path;
   std::uint8_t file_class;
   std::uint8_t flags;
+  std::uint32_t directory;  // number that its directory's files share; 0 = none
   std::uint32_t open_flags;
   std::uint64_t first_ticks;
   std::atomic<std::uint32_t>
@@ -32,6 +33,9 @@ struct File {
   std::atomic<std::uint64_t> early_bytes[2];   // read, written before recording began
   std::atomic<std::uint64_t> early_calls[2];
 };
+
+// Opens of files that are only read are counted for the directory: this number, or the file's own.
+std::uint32_t DirectoryOrSelf(std::uint32_t number);
 
 File& FileOf(std::uint32_t number);
 std::uint32_t FileCount();  // numbers below it are in use

@@ -12,11 +12,12 @@ namespace chokepoint::interpose {
 struct ThreadState;
 
 #define CHOKEPOINT_TLS __attribute__((tls_model("initial-exec"), visibility("hidden")))
-extern "C" thread_local std::uint32_t chokepoint_vforked
+extern "C" constinit thread_local std::uint32_t chokepoint_vforked
     CHOKEPOINT_TLS;  // set by thunks.cc: in a vfork child
-extern thread_local std::uint32_t t_bypass
+extern constinit thread_local std::uint32_t t_bypass
     CHOKEPOINT_TLS;  // depth inside our own code, or a library below a hook
-extern thread_local ThreadState* t_state CHOKEPOINT_TLS;  // null until this thread records
+extern constinit thread_local ThreadState* t_state
+    CHOKEPOINT_TLS;  // null until this thread records
 #undef CHOKEPOINT_TLS
 
 // True when hooks must only forward.

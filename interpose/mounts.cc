@@ -134,6 +134,17 @@ std::uint16_t MountOf(std::uint64_t device) {
   return count;
 }
 
+// Of a folded file: of the directory before its "/*".
+int StatOf(const char* path, bool folded, struct stat* out) {
+  if (!folded) return raw::LStat(path, out);
+  char directory[1024];
+  const std::size_t bytes = std::strlen(path);
+  if (bytes < 2 || bytes > sizeof(directory)) return -1;
+  std::memcpy(directory, path, bytes - 1);
+  directory[bytes - 1] = '\0';
+  return raw::LStat(directory, out);
+}
+
 }  // namespace
 
 bool LookAtFile(const File& file, int fd, FileFacts* out) {
@@ -141,8 +152,7 @@ bool LookAtFile(const File& file, int fd, FileFacts* out) {
   if (file.path == nullptr || file.path[0] != '/') return true;
   struct stat status {};
   const bool folded = (file.flags & trace::kFileFolded) != 0;
-  const int result = fd >= 0 ? raw::FStat(fd, &status) : raw::LStat(file.path, &status);
-  if (result != 0) return true;
+  if ((fd >= 0 ? raw::FStat(fd, &status) : StatOf(file.path, folded, &status)) != 0) return true;
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return false;
   out->device = status.st_dev;
   out->mount = MountOf(status.st_dev);

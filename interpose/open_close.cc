@@ -46,13 +46,13 @@ bool IsWorthTelling(int error) {
 void RecordOpen(ThreadState* state, int fd, std::uint32_t file, int flags, std::uint64_t start,
                 int error) {
   Call call{};
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   call.kind = FileCallKind::kOpen;
-  call.file = file;
+  call.file = writes || file < kFirstFile ? file : DirectoryOrSelf(file);
   call.bytes = error != 0 ? -1 : 0;
   call.offset = kUnknownOffset;
-  call.single = (flags & O_ACCMODE) != O_RDONLY && file != kCodeFile;
-  call.flags =
-      (flags & O_ACCMODE) != O_RDONLY ? std::uint8_t{trace::kFileCallWritable} : std::uint8_t{0};
+  call.single = writes && file != kCodeFile;
+  call.flags = writes ? std::uint8_t{trace::kFileCallWritable} : std::uint8_t{0};
   call.error = error;
   call.fd = fd;
   call.detail = static_cast<std::uint32_t>(flags);
@@ -88,7 +88,42 @@ int Open(const char* path, int directory, int flags, const Real& real) {
   return fd;
 }
 
-// Records a close that matters: of a file that was written (close may flush), or a slow one.
+void RecordClose(ThreadState* state, int fd, std::uint32_t file, std::uint32_t flags,
+                 std::uint64_t start, std::uint64_t end, std::uint8_t call_flags, int error) {
+  const bool writable = (flags & kDescriptorWritable) != 0;
+  Call call{};
+  call.kind = FileCallKind::kClose;
+  call.flags = static_cast<std::uint8_t>(CallFlags(flags) | call_flags);
+  call.file = writable ? file : DirectoryOrSelf(file);
+  call.bytes = error != 0 ? -1 : 0;
+  call.offset = kUnknownOffset;
+  call.single = writable && file != kCodeFile;
+  call.error = error;
+  call.fd = -1;  // why: the number may be another file's by now
+  call.detail = static_cast<std::uint32_t>(fd);
+  call.start_ticks = start;
+  call.end_ticks = end;
+  EndCall(state, call);
+}
+
+// The close of a file that was only read matters when it fails or takes long: that much the cheap
+// clock tells.
+template <class Real>
+int CloseRead(ThreadState* state, int fd, std::uint32_t file, std::uint32_t flags,
+              const Real& real) {
+  const std::uint64_t begin_ns = CoarseNs();
+  const int result = real();
+  const std::uint64_t spent_ns = CoarseNs() - begin_ns;
+  if (__builtin_expect(result < 0 || spent_ns > g_ticks.coarse_step_ns, 0)) {
+    const int error = result < 0 ? errno : 0;
+    const std::uint64_t now = trace::NowTicks();
+    RecordClose(state, fd, file, flags, now - TicksIn(spent_ns), now, trace::kFileCallCoarse,
+                error);
+  }
+  return result;
+}
+
+// why all closes of written files are recorded: that is when some file systems send the data.
 template <class Real>
 int Close(int fd, const Real& real) {
   Descriptor* descriptor = FindDescriptor(fd);
@@ -99,21 +134,10 @@ int Close(int fd, const Real& real) {
   ForgetDescriptor(fd);
   ThreadState* state = file > kIgnoredFile && Active() ? UseThreadState() : nullptr;
   if (state == nullptr) return real();
+  if ((flags & kDescriptorWritable) == 0) return CloseRead(state, fd, file, flags, real);
   const std::uint64_t start = BeginCall(state, FileCallKind::kClose, file);
   const int result = real();
-  Call call{};
-  call.kind = FileCallKind::kClose;
-  call.flags = CallFlags(flags);
-  call.file = file;
-  call.bytes = result < 0 ? -1 : 0;
-  call.offset = kUnknownOffset;
-  call.single = (flags & kDescriptorWritable) != 0 && file != kCodeFile;
-  call.error = result < 0 ? errno : 0;
-  call.fd = -1;  // why: the number may be another file's by now
-  call.detail = static_cast<std::uint32_t>(fd);
-  call.start_ticks = start;
-  call.end_ticks = trace::NowTicks();
-  EndCall(state, call);
+  RecordClose(state, fd, file, flags, start, trace::NowTicks(), 0, result < 0 ? errno : 0);
   return result;
 }
 

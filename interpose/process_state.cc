@@ -72,6 +72,12 @@ void SetScale(double ticks_per_second) {
     ++scale.unit_shift;
   }
   scale.slow_ticks = std::uint64_t{3072} << scale.unit_shift;
+  scale.sampled_ticks = std::uint64_t{64} << scale.unit_shift;
+  scale.ticks_per_ns = static_cast<float>(ticks_per_second * 1e-9);
+  timespec step{};
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &step) == 0 && step.tv_nsec > 0) {
+    scale.coarse_step_ns = static_cast<std::uint64_t>(step.tv_nsec);
+  }
   g_ticks = scale;
 }
 
@@ -101,6 +107,7 @@ void RefineScale() {
     // why not the shift: histograms of one process would mix two units; each window tells its own,
     // but the guess is near enough.
     g_ticks.window_ticks = static_cast<std::uint64_t>(rate / 10);
+    g_ticks.ticks_per_ns = static_cast<float>(rate * 1e-9);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "interpose/files.h"
 #include "interpose/mounts.h"
+#include "interpose/transfer.h"
 #include "trace/recorder.h"
 
 namespace chokepoint::interpose {
@@ -19,23 +20,13 @@ namespace {
 using trace::FileCall;
 using trace::FileWindow;
 
-constexpr std::uint16_t kMaxWindowCalls = 60'000;
 std::atomic<std::uint32_t> g_next_window{1};
-
-inline void CompilerBarrier() { __asm__ volatile("" ::: "memory"); }
 
 FileWindow* WindowIn(trace::BoardSlot* slot) { return reinterpret_cast<FileWindow*>(slot->record); }
 WindowSide* SideOf(trace::BoardSlot* slot) { return reinterpret_cast<WindowSide*>(slot->side); }
 
 std::uint16_t Saturated(std::uint64_t value) {
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(value, 0xffff));
-}
-
-std::size_t Bucket(std::uint64_t units) {
-  if (units < 4) return units;
-  const auto octave = static_cast<std::size_t>(63 - __builtin_clzll(units));
-  const std::size_t bucket = 2 * octave + ((units >> (octave - 1)) & 1);
-  return std::min(bucket, std::size(FileWindow{}.latency) - 1);
 }
 
 void AddToTotals(trace::ThreadFileTotals* totals, FileCallKind kind, std::uint64_t bytes,
@@ -129,7 +120,7 @@ FileWindow* OpenWindow(ThreadState* state, WindowRef* ref, std::uint64_t key, co
   }
   ref->key = key;
   ref->slot = slot;
-  *SideOf(slot) = {next_offset, 0, call.offset, call.fd, call.detail};
+  *SideOf(slot) = {next_offset, 0, call.offset, CoarseNs(), call.fd, call.detail, 0};
   FileWindow window;
   window.call = static_cast<std::uint8_t>(call.kind);
   window.file = call.file;
@@ -141,21 +132,10 @@ FileWindow* OpenWindow(ThreadState* state, WindowRef* ref, std::uint64_t key, co
   return WindowIn(slot);
 }
 
-bool Continues(WindowSide* side, const Call& call) {
-  bool sequential = call.sequential;
-  if (call.offset != kUnknownOffset) {
-    const auto offset = static_cast<std::int64_t>(call.offset);
-    sequential = sequential || side->next_offset == offset;
-    side->next_offset = offset + std::max<std::int64_t>(call.bytes, 0);
-  }
-  return sequential;
-}
-
 // False when it could not be folded.
 bool Fold(ThreadState* state, const Call& call, std::uint64_t ticks) {
-  const std::uint64_t key = std::uint64_t{call.file} << 8 | static_cast<std::uint64_t>(call.kind);
-  WindowRef* ref =
-      &state->windows[(call.file * 3 + static_cast<unsigned>(call.kind)) % kWindowsPerThread];
+  const std::uint64_t key = WindowKey(call.file, call.kind);
+  WindowRef* ref = &state->windows[WindowPlace(call.file, call.kind)];
   FileWindow* window = nullptr;
   if (__builtin_expect(ref->key == key && ref->slot != nullptr, 1)) {
     window = WindowIn(ref->slot);
@@ -170,22 +150,12 @@ bool Fold(ThreadState* state, const Call& call, std::uint64_t ticks) {
     if (window == nullptr) return false;
   }
   const std::uint64_t bytes = call.bytes > 0 ? static_cast<std::uint64_t>(call.bytes) : 0;
-  ++window->calls;
-  window->flags |= call.flags;
-  window->bytes += bytes;
+  AddToWindow(window, SideOf(ref->slot), call.flags, bytes, call.offset, call.sequential, ticks);
   window->end_after_ticks = static_cast<float>(call.end_ticks - window->start_ticks);
-  if (bytes > window->largest_bytes) {
-    window->largest_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, 0xffffffffu));
-  }
-  if (Continues(SideOf(ref->slot), call)) ++window->sequential_calls;
   if (call.error != 0) {
     ++window->failed_calls;
     window->last_error = static_cast<std::uint8_t>(call.error);
   }
-  window->time_ticks += ticks;
-  window->longest_ticks = std::max(window->longest_ticks, static_cast<float>(ticks));
-  ++window->timed_calls;
-  ++window->latency[Bucket(ticks >> window->unit_shift)];
   return true;
 }
 
@@ -200,26 +170,6 @@ void CountNested(ThreadState* state, const Call& call) {
   }
   state->nested.calls[direction].fetch_add(1, std::memory_order_relaxed);
   if (++state->nested_in_a_row > kLeftForGood && state->busy == 1) state->busy = 0;
-}
-
-void EmitNested(ThreadState* state, std::uint64_t now) {
-  for (int direction = 0; direction < 2; ++direction) {
-    const std::uint32_t calls =
-        state->nested.calls[direction].exchange(0, std::memory_order_relaxed);
-    if (calls == 0) continue;
-    FileCall record;
-    const FileCallKind kind = direction == 0 ? FileCallKind::kRead : FileCallKind::kWrite;
-    record.call = static_cast<std::uint8_t>(kind);
-    record.flags = trace::kFileCallUntimed;
-    record.bytes = state->nested.bytes[direction].exchange(0, std::memory_order_relaxed);
-    record.offset = kUnknownOffset;
-    record.start_ticks = now;
-    record.calls = Saturated(calls);
-    record.descriptor = -1;
-    AddToTotals(state->totals, kind, record.bytes, calls);
-    EmitBusy(state, record);
-    AddGap(trace::kGapSignal);
-  }
 }
 
 bool TellFileNow(File& file, std::uint32_t number, int fd, std::uint32_t generation) {
@@ -249,11 +199,6 @@ bool TellFileNow(File& file, std::uint32_t number, int fd, std::uint32_t generat
   return true;
 }
 
-bool IsNested(const ThreadState* state) {
-  return state->nested.calls[0].load(std::memory_order_relaxed) != 0 ||
-         state->nested.calls[1].load(std::memory_order_relaxed) != 0;
-}
-
 }  // namespace
 
 bool WithinBudget(ThreadState* state, std::uint64_t now) {
@@ -262,6 +207,26 @@ bool WithinBudget(ThreadState* state, std::uint64_t now) {
     state->single_calls = 0;
   }
   return ++state->single_calls <= kMaxSingleCalls;
+}
+
+void EmitNested(ThreadState* state, std::uint64_t now) {
+  for (int direction = 0; direction < 2; ++direction) {
+    const std::uint32_t calls =
+        state->nested.calls[direction].exchange(0, std::memory_order_relaxed);
+    if (calls == 0) continue;
+    FileCall record;
+    const FileCallKind kind = direction == 0 ? FileCallKind::kRead : FileCallKind::kWrite;
+    record.call = static_cast<std::uint8_t>(kind);
+    record.flags = trace::kFileCallUntimed;
+    record.bytes = state->nested.bytes[direction].exchange(0, std::memory_order_relaxed);
+    record.offset = kUnknownOffset;
+    record.start_ticks = now;
+    record.calls = Saturated(calls);
+    record.descriptor = -1;
+    AddToTotals(state->totals, kind, record.bytes, calls);
+    EmitBusy(state, record);
+    AddGap(trace::kGapSignal);
+  }
 }
 
 void EndCall(ThreadState* state, const Call& call) {
@@ -285,7 +250,7 @@ void EndCall(ThreadState* state, const Call& call) {
   }
   state->nested_in_a_row = 0;
   CompilerBarrier();
-  if (__builtin_expect(IsNested(state), 0)) EmitNested(state, call.end_ticks);
+  if (__builtin_expect(HasNested(state), 0)) EmitNested(state, call.end_ticks);
   state->busy = 0;
 }
 

@@ -21,9 +21,70 @@ inline constexpr std::uint64_t kSingleBytes = 1 << 20;  // calls from here are r
 struct TickScale {
   std::uint64_t window_ticks = 250'000'000;  // 100 ms
   std::uint64_t slow_ticks = 3'000'000;      // the histogram's last bucket: recorded one by one
+  std::uint64_t sampled_ticks = 65'536;      // calls below this need not all be timed
+  std::uint64_t coarse_step_ns = 4'000'000;  // of CLOCK_MONOTONIC_COARSE
+  float ticks_per_ns = 2.5F;
   std::uint8_t unit_shift = 10;
 };
 extern TickScale g_ticks;
+
+inline constexpr std::uint16_t kMaxWindowCalls = 60'000;
+inline constexpr std::uint16_t kAlwaysTimedCalls = 32;  // the first of each window
+inline constexpr std::uint32_t kSampledShift = 3;       // then one in eight, at random
+
+inline void CompilerBarrier() { __asm__ volatile("" ::: "memory"); }
+
+inline std::uint64_t WindowKey(std::uint32_t file, FileCallKind kind) {
+  return std::uint64_t{file} << 8 | static_cast<std::uint64_t>(kind);
+}
+inline std::size_t WindowPlace(std::uint32_t file, FileCallKind kind) {
+  return (file * 3 + static_cast<unsigned>(kind)) % kWindowsPerThread;
+}
+
+// The histogram's bucket for a time in its units: see FileWindow.latency.
+inline std::size_t LatencyBucket(std::uint64_t units) {
+  constexpr std::size_t kLast = sizeof(trace::FileWindow::latency) / sizeof(std::uint16_t) - 1;
+  if (units < 4) return units;
+  const auto octave = static_cast<std::size_t>(63 - __builtin_clzll(units));
+  const std::size_t bucket = 2 * octave + ((units >> (octave - 1)) & 1);
+  return bucket < kLast ? bucket : kLast;
+}
+
+// The part of a call that needs no clock.
+inline void CountInWindow(trace::FileWindow* window, WindowSide* side, std::uint8_t flags,
+                          std::uint64_t bytes, std::uint64_t offset, bool sequential) {
+  ++window->calls;
+  window->flags |= flags;
+  window->bytes += bytes;
+  if (bytes > window->largest_bytes) {
+    window->largest_bytes = bytes < 0xffffffffu ? static_cast<std::uint32_t>(bytes) : 0xffffffffu;
+  }
+  if (offset != kUnknownOffset) {
+    sequential = sequential || side->next_offset == static_cast<std::int64_t>(offset);
+    side->next_offset = static_cast<std::int64_t>(offset + bytes);
+  }
+  if (sequential) ++window->sequential_calls;
+}
+
+inline void AddToWindow(trace::FileWindow* window, WindowSide* side, std::uint8_t flags,
+                        std::uint64_t bytes, std::uint64_t offset, bool sequential,
+                        std::uint64_t ticks) {
+  CountInWindow(window, side, flags, bytes, offset, sequential);
+  ++window->timed_calls;
+  window->time_ticks += ticks;
+  if (ticks >= g_ticks.sampled_ticks) side->slow = 1;
+  const auto span = static_cast<float>(ticks);
+  if (span > window->longest_ticks) window->longest_ticks = span;
+  ++window->latency[LatencyBucket(ticks >> window->unit_shift)];
+}
+
+inline bool HasNested(const ThreadState* state) {
+  return (state->nested.calls[0].load(std::memory_order_relaxed) |
+          state->nested.calls[1].load(std::memory_order_relaxed)) != 0;
+}
+
+// Tells the calls of signal handlers that interrupted our own code on this thread.
+void EmitNested(ThreadState* state, std::uint64_t now);
 
 // One finished call.
 struct Call {

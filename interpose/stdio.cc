@@ -33,7 +33,7 @@ void Opened(FILE* stream, const char* path, int flags, std::uint64_t start, Thre
   if (file < kFirstFile) return;
   Call call{};
   call.kind = FileCallKind::kOpen;
-  call.file = file;
+  call.file = descriptor_flags != 0 ? file : DirectoryOrSelf(file);
   call.offset = kUnknownOffset;
   call.single = descriptor_flags != 0 && file != kCodeFile;
   call.flags = CallFlags(descriptor_flags);
@@ -75,7 +75,7 @@ int Flush(FILE* stream, FileCallKind kind, const Real& real) {
   const int result = real();
   Call call{};
   call.kind = kind;
-  call.file = file;
+  call.file = writable ? file : DirectoryOrSelf(file);
   call.flags = writable ? std::uint8_t{trace::kFileCallWritable} : std::uint8_t{0};
   call.bytes = result == 0 ? 0 : -1;
   call.offset = kUnknownOffset;

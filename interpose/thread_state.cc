@@ -14,10 +14,10 @@
 namespace chokepoint::interpose {
 
 extern "C" {
-thread_local std::uint32_t chokepoint_vforked = 0;
+constinit thread_local std::uint32_t chokepoint_vforked = 0;
 }
-thread_local std::uint32_t t_bypass = 0;
-thread_local ThreadState* t_state = nullptr;
+constinit thread_local std::uint32_t t_bypass = 0;
+constinit thread_local ThreadState* t_state = nullptr;
 
 namespace {
 

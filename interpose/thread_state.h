@@ -29,8 +29,10 @@ struct WindowSide {
   std::int64_t next_offset;    // where a positioned call continues the one before
   std::uint64_t copied_calls;  // how many of its calls the drain thread has already shown
   std::uint64_t first_offset;
+  std::uint64_t opened_coarse_ns;  // when it was opened, on the clock that is cheap to read
   std::int32_t fd;
   std::uint32_t detail;
+  std::uint32_t slow;  // one of its calls was: all are timed
 };
 
 // Calls made by a signal handler while this thread was inside our own code.
@@ -49,7 +51,7 @@ struct alignas(64) ThreadState {
   trace::ThreadFileTotals* totals;
   std::uint64_t single_since_ticks;  // the budget of FileCall records began here
   std::uint32_t single_calls;
-  std::uint32_t reserved;
+  std::uint32_t random;
   WindowRef windows[kWindowsPerThread];
   NestedCalls nested;
   trace::ThreadFileTotals own_totals;
