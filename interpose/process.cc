@@ -31,10 +31,25 @@ pid_t Fork(const Real& real) {
   return child;
 }
 
+struct ClonedMain {
+  int (*start)(void*);
+  void* argument;
+};
+
+// In the child, whose memory is a copy: also of the parent's stack, where `main` is.
+int RunCloned(void* main) {
+  const ClonedMain copy = *static_cast<ClonedMain*>(main);
+  const int status = copy.start(copy.argument);
+  FinishProcess(kExitDeadlineMs);
+  // why: the status of a process is that of the thread which ends last.
+  AwaitRecorderThread(kExitDeadlineMs);
+  return status;
+}
+
 template <class Real>
 int Exec(const Real& real) {
   const int saved_errno = errno;
-  FlushProcess(kExecDeadlineMs);
+  FlushBeforeExec(kExecDeadlineMs);
   errno = saved_errno;
   return real();
 }
@@ -60,6 +75,11 @@ DEFINE_HOOK(int, clone, (int (*start)(void*), void* stack, int flags, void* argu
   // thread's. It forwards only, and with it this thread while they cannot be told apart.
   const bool shares = (flags & CLONE_VM) != 0 && (flags & CLONE_SETTLS) == 0;
   if (shares) ++t_bypass;
+  if ((flags & (CLONE_VM | CLONE_THREAD)) == 0 && start != nullptr && !MustForward()) {
+    // A process of its own, which ends when `start` returns, without any handler.
+    ClonedMain main{start, argument};
+    return REAL(clone)(&RunCloned, stack, flags, &main, parent_tid, tls, child_tid);
+  }
   const int child = REAL(clone)(start, stack, flags, argument, parent_tid, tls, child_tid);
   if (shares && (child < 0 || (flags & CLONE_VFORK) != 0)) --t_bypass;
   return child;

@@ -314,14 +314,14 @@ void NoteForkByLibc(bool begins) {
   }
 }
 
-void FlushProcess(int deadline_ms) {
+void FlushBeforeExec(int deadline_ms) {
   if (!Active() || MustForward() || TheGate().alive.load(std::memory_order_relaxed) == 0) return;
   Bypass bypass;
   if (t_state != nullptr) CloseWindows(t_state);
   ShowWindows(true);
   ShowTotals();
   EmitCoverage(g_recorder_thread.load(std::memory_order_relaxed));
-  trace::Flush(deadline_ms);
+  trace::FlushForExec(deadline_ms);
 }
 
 void FinishProcess(int deadline_ms) {
@@ -337,6 +337,17 @@ void FinishProcess(int deadline_ms) {
   EmitCoverage(g_recorder_thread.load(std::memory_order_relaxed));
   g_mode.store(Mode::kOff, std::memory_order_release);
   trace::Stop(deadline_ms);
+}
+
+void AwaitRecorderThread(int deadline_ms) {
+  const std::uint32_t thread = g_recorder_thread.load(std::memory_order_relaxed);
+  if (thread == 0) return;
+  const std::uint32_t pid = raw::ProcessId();
+  const std::uint64_t begin_ns = MonotonicNs();
+  while (raw::ThreadAlive(pid, thread) &&
+         MonotonicNs() - begin_ns < static_cast<std::uint64_t>(deadline_ms) * 1'000'000u) {
+    raw::Call(SYS_sched_yield);
+  }
 }
 
 namespace {

@@ -50,9 +50,12 @@ void NoteForkByLibc(bool begins);
 void NoteFork();
 
 // exec: writes what is known, within the deadline.
-void FlushProcess(int deadline_ms);
+void FlushBeforeExec(int deadline_ms);
 
 // The end: all windows, totals and coverage, then the trace is closed.
 void FinishProcess(int deadline_ms);
+
+// After FinishProcess: returns when the recorder's thread is gone.
+void AwaitRecorderThread(int deadline_ms);
 
 }  // namespace chokepoint::interpose

@@ -50,16 +50,23 @@ constexpr Wanted kTransfers[] = {
 };
 
 constexpr long kOthers[] = {
-    SYS_close,      SYS_openat,         SYS_fsync,  SYS_fdatasync,    SYS_dup,   SYS_dup3,
-    SYS_exit_group, SYS_io_uring_setup, SYS_execve, SYS_memfd_create, SYS_chdir, SYS_fchdir,
+    SYS_close,        SYS_openat,     SYS_fsync,  SYS_fdatasync,      SYS_dup,
+    SYS_dup3,         SYS_exit_group, SYS_exit,   SYS_io_uring_setup, SYS_execve,
+    SYS_memfd_create, SYS_chdir,      SYS_fchdir,
 #if defined(__x86_64__)
-    SYS_open,       SYS_dup2,
+    SYS_open,         SYS_dup2,
 #endif
 };
 
 void Enter(long fd) {
   if (fd >= 0 && !MustForward())
     SetDescriptor(static_cast<int>(fd), kUnknownFile, 0, kUnknownPosition);
+}
+
+// No thread of the program's but this one has done file calls. Another one may exist: then what it
+// does now is lost.
+bool IsOnlyThread() {
+  return Active() && TheGate().highest_thread.load(std::memory_order_relaxed) <= 1;
 }
 
 long OtherCall(long number, const long (&a)[6]) {
@@ -81,8 +88,15 @@ long OtherCall(long number, const long (&a)[6]) {
     case SYS_exit_group:
       FinishProcess(2000);
       return real();
+    case SYS_exit:
+      // The only thread of a child of clone(2) ends so.
+      if (trace::raw::ThreadId() == trace::raw::ProcessId() && IsOnlyThread()) {
+        FinishProcess(2000);
+        AwaitRecorderThread(2000);
+      }
+      return real();
     case SYS_execve:
-      FlushProcess(500);
+      FlushBeforeExec(500);
       return real();
     case SYS_io_uring_setup:
       AddGap(trace::kGapIoUring);

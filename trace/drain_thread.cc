@@ -1,6 +1,7 @@
 // Runs the drain: on its own thread, else on the thread that stops or flushes.
 // Must not let a signal of the program be handled on this thread, nor a failed write become one.
 #include <csignal>
+#include <cstring>
 #include <new>
 
 #include "trace/drain.h"
@@ -31,7 +32,8 @@ Drain& TheDrain() noexcept {
 }
 
 std::uint64_t BlockSignals() noexcept {
-  const std::uint64_t all = ~std::uint64_t{0};
+  // why not 32 and 33: by the latter libc makes every thread change its user at setuid, and waits.
+  const std::uint64_t all = ~(std::uint64_t{3} << 31);
   std::uint64_t before = 0;
   raw::Call(SYS_rt_sigprocmask, SIG_BLOCK, raw::Word(static_cast<const void*>(&all)),
             raw::Word(static_cast<void*>(&before)), kSignalSetBytes);
@@ -61,6 +63,20 @@ void Announce() noexcept {
   raw::FutexWake(&g_recorder.progress, 1 << 30);
 }
 
+// True when the program has no thread left but this one. Then the process would never end: libc
+// ends it when the last thread returns, and a child of clone(2) when its only thread does.
+bool LastThread() noexcept {
+  char text[1024];
+  constexpr long kNoSuchFile = -2;  // -ENOENT: the main thread is gone and with it its memory
+  if (raw::ReadLink("/proc/self/exe", text, sizeof(text)) != kNoSuchFile) return false;
+  raw::ReadSmallFile("/proc/self/stat", text, sizeof(text));
+  const char* at = std::strrchr(text, ')');
+  constexpr int kFieldsToThreads = 18;
+  for (int i = 0; at != nullptr && i < kFieldsToThreads; ++i) at = std::strchr(at + 1, ' ');
+  // The main thread is counted until the process is gone.
+  return at != nullptr && at[1] == '2' && at[2] == ' ';
+}
+
 void* Run(void*) noexcept {
   RecorderState& state = g_recorder;
   raw::Call(SYS_prctl, 15 /* PR_SET_NAME */, raw::Word("chokepoint"));
@@ -77,6 +93,10 @@ void* Run(void*) noexcept {
     if (first) SalvageStaleRings(state.memory);
     first = false;
     raw::FutexWait(&state.wake, woken, kIdleNs);
+    if (LastThread()) {
+      Phase recording = Phase::kRecording;
+      state.phase.compare_exchange_strong(recording, Phase::kStopping, std::memory_order_acq_rel);
+    }
   }
   state.phase.store(Phase::kStopped, std::memory_order_release);
   state.thread_alive.store(false, std::memory_order_release);

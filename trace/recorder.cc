@@ -175,6 +175,13 @@ bool Flush(int deadline_ms) noexcept {
       ticket, deadline_ms);
 }
 
+void FlushForExec(int deadline_ms) noexcept {
+  if (CurrentPhase() != Phase::kRecording) return;
+  AddMeta("ended_by", "exec");
+  Flush(deadline_ms);
+  if (g_recorder.memory.shared()) raw::Unlink(g_recorder.memory.file_path());
+}
+
 void AfterForkInChild() noexcept {
   internal::RecorderState& state = g_recorder;
   const Phase phase = CurrentPhase();

@@ -52,6 +52,10 @@ void Stop(int deadline_ms) noexcept;
 // Drains everything now (exec, tests). Bounded by `deadline_ms`. False when time ran out.
 bool Flush(int deadline_ms) noexcept;
 
+// Before exec: drains everything and removes the ring file, which nobody would remove afterwards.
+// When exec fails recording goes on, but a killed process then loses what was not drained.
+void FlushForExec(int deadline_ms) noexcept;
+
 // In a child made by clone or _Fork, which run no handlers of pthread_atfork (fork does): the
 // parent's rings are let go. Cheap.
 void AfterForkInChild() noexcept;
