@@ -139,20 +139,11 @@ void CompletedAll(const void* events, int count) {
   }
 }
 
-// libaio calls syscall(2) for its work: recorded here, not there.
-class Inside {
- public:
-  Inside() { ++t_bypass; }
-  ~Inside() { --t_bypass; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-};
-
 }  // namespace
 
 DEFINE_HOOK(int, io_submit, (void* context, long count, void** requests)) {
   SubmittedAll(requests, static_cast<int>(count));
-  Inside inside;
+  Bypass bypass;  // libaio calls syscall(2) for its work: recorded here, not there
   return REAL_LATE(io_submit)(context, count, requests);
 }
 
@@ -160,7 +151,7 @@ DEFINE_HOOK(int, io_getevents,
             (void* context, long minimum, long count, void* events, timespec* timeout)) {
   int got = 0;
   {
-    Inside inside;
+    Bypass bypass;
     got = REAL_LATE(io_getevents)(context, minimum, count, events, timeout);
   }
   const int saved_errno = errno;
@@ -174,7 +165,7 @@ DEFINE_HOOK(int, io_pgetevents,
              void* mask)) {
   int got = 0;
   {
-    Inside inside;
+    Bypass bypass;
     got = REAL_LATE(io_pgetevents)(context, minimum, count, events, timeout, mask);
   }
   const int saved_errno = errno;

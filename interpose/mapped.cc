@@ -70,7 +70,7 @@ DEFINE_HOOK(void*, mmap,
   AddGap(trace::kGapMapped);
   g_mapped_bytes.fetch_add(bytes, std::memory_order_relaxed);
   if (bytes >= kSmallMapBytes && (flags & MAP_SHARED) != 0) Remember(mapped, bytes, file);
-  if (bytes >= kSmallMapBytes && state->busy == 0 && WithinBudget(state, end)) {
+  if (bytes >= kSmallMapBytes && WithinBudget(state, end)) {
     trace::MappedFile record;
     record.protection = static_cast<std::uint8_t>(protection);
     record.flags = (flags & MAP_SHARED) != 0 ? 1 : 0;

@@ -16,22 +16,19 @@ constexpr std::uint32_t Detail(trace::FileCallDetail detail) {
 }
 
 void EmitName(ThreadState* state, trace::FileRename record, const char* from, const char* to) {
-  if (state->busy != 0 || !WithinBudget(state, record.start_ticks)) return;
+  if (!WithinBudget(state, record.start_ticks)) return;
   const char* last = to != nullptr ? to : from;
   record.file_class = static_cast<std::uint8_t>(ClassOfPath(last, __builtin_strlen(last), true));
   if (record.file_class == static_cast<std::uint8_t>(trace::FileClass::kCode)) return;
-  if (IsSystemPath(from)) return;
+  if (IsSystemPath(from) || !Claim(state)) return;
   record.file = KnownFile(from);
-  state->busy = 2;
-  __asm__ volatile("" ::: "memory");
   {
     Bypass bypass;
     record.from = trace::InternName(from);
     record.to = to != nullptr ? trace::InternName(to) : 0;
     trace::Emit(record);
   }
-  __asm__ volatile("" ::: "memory");
-  state->busy = 0;
+  Release(state);
 }
 
 // rename, link, unlink. `to` null: the name goes away. Removals of files that this process never

@@ -74,7 +74,7 @@ DEFINE_HOOK(int, clone, (int (*start)(void*), void* stack, int flags, void* argu
   // why: with shared memory and no thread-local storage of its own the child would use this
   // thread's. It forwards only, and with it this thread while they cannot be told apart.
   const bool shares = (flags & CLONE_VM) != 0 && (flags & CLONE_SETTLS) == 0;
-  if (shares) ++t_bypass;
+  if (shares) BypassForGood();
   if ((flags & (CLONE_VM | CLONE_THREAD)) == 0 && start != nullptr && !MustForward()) {
     // A process of its own, which ends when `start` returns, without any handler.
     ClonedMain main{start, argument};

@@ -112,7 +112,7 @@ void RefineScale() {
 }
 
 void BeforeDrain() noexcept {
-  t_bypass = 1;  // the drain thread has nothing of the program's to record
+  if (t_bypass == 0) BypassForGood();  // the drain thread has nothing of the program's to record
   g_recorder_thread.store(raw::ThreadId(), std::memory_order_relaxed);
   if (!Active()) return;
   RefineScale();
@@ -127,7 +127,7 @@ void BeforeDrain() noexcept {
 void ConfigureRecorder() {
   trace::RecorderOptions options;
   options.writer = trace::Writer::kIo;
-  options.ring_bytes = 64 * 1024;
+  options.ring_bytes = 256 * 1024;
   options.max_rings = 64;
   options.board_slots = 1024;
   options.before_drain = &BeforeDrain;
@@ -225,6 +225,7 @@ bool Activate() {
   }
   Bypass bypass;
   NameReservedFiles();
+  PrepareThreadEnd();
   if (!trace::Start(-1, -1)) {
     g_mode.store(Mode::kOff, std::memory_order_release);
     return false;

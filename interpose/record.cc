@@ -54,16 +54,6 @@ void AddToTotals(trace::ThreadFileTotals* totals, FileCallKind kind, std::uint64
   }
 }
 
-// A record's own emission: a signal handler that interrupts it must not emit.
-template <class Event>
-void EmitBusy(ThreadState* state, const Event& event) {
-  state->busy = 2;
-  CompilerBarrier();
-  trace::Emit(event);
-  CompilerBarrier();
-  state->busy = 1;
-}
-
 void EmitCall(ThreadState* state, const Call& call, std::uint64_t ticks) {
   if (!TellFile(state, call.file, call.fd)) return;
   FileCall record;
@@ -78,14 +68,17 @@ void EmitCall(ThreadState* state, const Call& call, std::uint64_t ticks) {
   record.calls = 1;
   record.descriptor = call.fd;
   record.detail = call.detail;
-  EmitBusy(state, record);
+  trace::Emit(record);
 }
 
 // A window of one call is told as a call: it is less than half the size and says more.
-void EmitWindow(ThreadState* state, trace::BoardSlot* slot) {
+void EmitWindow(trace::BoardSlot* slot) {
   const FileWindow& window = *WindowIn(slot);
   const WindowSide& side = *SideOf(slot);
-  if (window.calls != 1 || side.copied_calls != 0) return EmitBusy(state, window);
+  if (window.calls != 1 || side.copied_calls != 0) {
+    trace::Emit(window);
+    return;
+  }
   FileCall record;
   record.call = window.call;
   record.flags = window.flags;
@@ -98,12 +91,12 @@ void EmitWindow(ThreadState* state, trace::BoardSlot* slot) {
   record.calls = 1;
   record.descriptor = side.fd;
   record.detail = side.detail;
-  EmitBusy(state, record);
+  trace::Emit(record);
 }
 
-void CloseWindow(ThreadState* state, WindowRef* ref) {
+void CloseWindow(WindowRef* ref) {
   if (ref->slot == nullptr) return;
-  EmitWindow(state, ref->slot);
+  EmitWindow(ref->slot);
   FreeSlot(ref->slot);
   *ref = {0, nullptr};
 }
@@ -113,7 +106,7 @@ FileWindow* OpenWindow(ThreadState* state, WindowRef* ref, std::uint64_t key, co
   trace::BoardSlot* slot = ref->slot;
   if (slot != nullptr) {
     if (ref->key == key) next_offset = SideOf(slot)->next_offset;
-    EmitWindow(state, slot);
+    EmitWindow(slot);
   } else {
     slot = ClaimSlot();
     if (slot == nullptr) return nullptr;
@@ -133,7 +126,10 @@ FileWindow* OpenWindow(ThreadState* state, WindowRef* ref, std::uint64_t key, co
 }
 
 // False when it could not be folded.
-bool Fold(ThreadState* state, const Call& call, std::uint64_t ticks) {
+bool Fold(ThreadState* state, Call call, std::uint64_t ticks) {
+  if (state->windows_opened > kMaxWindows && call.file >= kFirstFile) {
+    call.file = DirectoryOrSelf(call.file);
+  }
   const std::uint64_t key = WindowKey(call.file, call.kind);
   WindowRef* ref = &state->windows[WindowPlace(call.file, call.kind)];
   FileWindow* window = nullptr;
@@ -146,6 +142,12 @@ bool Fold(ThreadState* state, const Call& call, std::uint64_t ticks) {
   }
   if (__builtin_expect(window == nullptr, 0)) {
     if (!TellFile(state, call.file, call.fd)) return true;
+    if (call.start_ticks - state->single_since_ticks > g_ticks.window_ticks) {
+      state->single_since_ticks = call.start_ticks;
+      state->single_calls = 0;
+      state->windows_opened = 0;
+    }
+    ++state->windows_opened;
     window = OpenWindow(state, ref, key, call);
     if (window == nullptr) return false;
   }
@@ -159,9 +161,8 @@ bool Fold(ThreadState* state, const Call& call, std::uint64_t ticks) {
   return true;
 }
 
-// This call interrupted our own code on the same thread, or such code was left by longjmp.
+// This call interrupted our own code on the same thread.
 void CountNested(ThreadState* state, const Call& call) {
-  constexpr std::uint32_t kLeftForGood = 256;
   const bool writes = call.kind == FileCallKind::kWrite || call.kind == FileCallKind::kStdioWrite;
   const int direction = writes ? 1 : 0;
   if (call.bytes > 0) {
@@ -169,7 +170,6 @@ void CountNested(ThreadState* state, const Call& call) {
                                              std::memory_order_relaxed);
   }
   state->nested.calls[direction].fetch_add(1, std::memory_order_relaxed);
-  if (++state->nested_in_a_row > kLeftForGood && state->busy == 1) state->busy = 0;
 }
 
 bool TellFileNow(File& file, std::uint32_t number, int fd, std::uint32_t generation) {
@@ -205,6 +205,7 @@ bool WithinBudget(ThreadState* state, std::uint64_t now) {
   if (now - state->single_since_ticks > g_ticks.window_ticks) {
     state->single_since_ticks = now;
     state->single_calls = 0;
+    state->windows_opened = 0;
   }
   return ++state->single_calls <= kMaxSingleCalls;
 }
@@ -224,18 +225,16 @@ void EmitNested(ThreadState* state, std::uint64_t now) {
     record.calls = Saturated(calls);
     record.descriptor = -1;
     AddToTotals(state->totals, kind, record.bytes, calls);
-    EmitBusy(state, record);
+    trace::Emit(record);
     AddGap(trace::kGapSignal);
   }
 }
 
 void EndCall(ThreadState* state, const Call& call) {
-  if (__builtin_expect(state->busy != 0, 0)) {
+  if (!Claim(state)) {
     CountNested(state, call);
     return;
   }
-  state->busy = 1;
-  CompilerBarrier();
   state->totals->call = 0;
   AddToTotals(state->totals, call.kind, call.bytes > 0 ? static_cast<std::uint64_t>(call.bytes) : 0,
               1);
@@ -248,10 +247,9 @@ void EndCall(ThreadState* state, const Call& call) {
   } else if (!Fold(state, call, ticks)) {
     EmitCall(state, call, ticks);
   }
-  state->nested_in_a_row = 0;
   CompilerBarrier();
   if (__builtin_expect(HasNested(state), 0)) EmitNested(state, call.end_ticks);
-  state->busy = 0;
+  Release(state);
 }
 
 bool TellFile(ThreadState* state, std::uint32_t number, int fd) {
@@ -260,22 +258,18 @@ bool TellFile(ThreadState* state, std::uint32_t number, int fd) {
   if (__builtin_expect(file.told_generation.load(std::memory_order_relaxed) == generation, 1))
     return true;
   if (number < kFirstFile) return true;
-  const std::uint32_t busy = state->busy;
-  state->busy = 2;
-  CompilerBarrier();
+  const bool claimed = state->busy == 0;
+  if (claimed) MakeBusy(state);
   const bool is_file = TellFileNow(file, number, fd, generation);
-  CompilerBarrier();
-  state->busy = busy;
+  if (claimed) Release(state);
   return is_file;
 }
 
 void CloseWindows(ThreadState* state) {
-  if (state->busy != 0) return;
-  state->busy = 1;
-  CompilerBarrier();
-  for (WindowRef& ref : state->windows) CloseWindow(state, &ref);
-  CompilerBarrier();
-  state->busy = 0;
+  if (!Claim(state)) return;
+  if (HasNested(state)) EmitNested(state, trace::NowTicks());
+  for (WindowRef& ref : state->windows) CloseWindow(&ref);
+  Release(state);
 }
 
 void ShowWindows(bool all) {

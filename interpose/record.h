@@ -34,6 +34,23 @@ inline constexpr std::uint32_t kSampledShift = 3;       // then one in eight, at
 
 inline void CompilerBarrier() { __asm__ volatile("" ::: "memory"); }
 
+// Until Release, a signal handler's calls on this thread are only counted.
+inline void MakeBusy(ThreadState* state) {
+  state->busy_stack = StackPointer();
+  state->busy = 1;
+  CompilerBarrier();
+}
+// False when this is such a handler.
+inline bool Claim(ThreadState* state) {
+  if (__builtin_expect(state->busy != 0, 0)) return false;
+  MakeBusy(state);
+  return true;
+}
+inline void Release(ThreadState* state) {
+  CompilerBarrier();
+  state->busy = 0;
+}
+
 inline std::uint64_t WindowKey(std::uint32_t file, FileCallKind kind) {
   return std::uint64_t{file} << 8 | static_cast<std::uint64_t>(kind);
 }
@@ -134,12 +151,9 @@ inline void CountOther(int direction, std::int64_t bytes) {
 // own code.
 template <class Event>
 void EmitGuarded(ThreadState* state, const Event& event) {
-  if (state->busy != 0) return;
-  state->busy = 2;
-  __asm__ volatile("" ::: "memory");
+  if (!Claim(state)) return;
   trace::Emit(event);
-  __asm__ volatile("" ::: "memory");
-  state->busy = 0;
+  Release(state);
 }
 
 // Makes sure that the trace says what `file` is. False: it is no file after all.

@@ -3,6 +3,7 @@
 #include "interpose/thread_state.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #include <new>
@@ -17,6 +18,7 @@ extern "C" {
 constinit thread_local std::uint32_t chokepoint_vforked = 0;
 }
 constinit thread_local std::uint32_t t_bypass = 0;
+constinit thread_local std::uintptr_t t_bypass_stack = 0;
 constinit thread_local ThreadState* t_state = nullptr;
 
 namespace {
@@ -27,7 +29,7 @@ constexpr std::size_t kGateBytes = 4096;
 constexpr std::size_t kArenaBytes = kGateBytes + kMaxThreads * sizeof(ThreadState);
 std::byte* g_arena = nullptr;
 pthread_key_t g_key;
-std::atomic<std::uint32_t> g_key_made{0};
+bool g_key_made = false;
 std::atomic<std::uint64_t> g_next_slot{1};
 
 void AddToEnded(const trace::ThreadFileTotals& totals) {
@@ -74,7 +76,7 @@ ThreadState* ClaimState() {
 
 void FillState(ThreadState* state) {
   state->busy = 0;
-  state->nested_in_a_row = 0;
+  state->windows_opened = 0;
   state->thread = raw::ThreadId();
   state->single_calls = 0;
   for (WindowRef& window : state->windows) window = {0, nullptr};
@@ -90,6 +92,19 @@ void FillState(ThreadState* state) {
 
 }  // namespace
 
+bool Abandoned(std::uintptr_t stack) {
+  if (stack == ~std::uintptr_t{0} || StackPointer() < stack) return false;
+  stack_t alternate{};
+  const long result = raw::Call(SYS_sigaltstack, 0, raw::Word(static_cast<void*>(&alternate)));
+  return result == 0 && (alternate.ss_flags & SS_ONSTACK) == 0;
+}
+
+bool StillBypassed() {
+  if (t_bypass == 0 || !Abandoned(t_bypass_stack)) return t_bypass != 0;
+  t_bypass = 0;
+  return false;
+}
+
 bool SetupThreadStates() {
   void* memory = raw::Map(kArenaBytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -99,6 +114,10 @@ bool SetupThreadStates() {
   g_arena = static_cast<std::byte*>(memory);
   TheGate().alive.store(1, std::memory_order_release);
   return true;
+}
+
+void PrepareThreadEnd() {
+  if (!g_key_made) g_key_made = pthread_key_create(&g_key, &EndThread) == 0;
 }
 
 Gate& TheGate() { return *reinterpret_cast<Gate*>(g_arena); }
@@ -112,17 +131,6 @@ ThreadState* FindThreadState() {
   if (TheGate().alive.load(std::memory_order_acquire) == 0) BecomeChild();
   if (!Active()) return nullptr;
   Bypass bypass;
-  if (g_key_made.load(std::memory_order_acquire) == 0) {
-    std::uint32_t unmade = 0;
-    if (!g_key_made.compare_exchange_strong(unmade, 1)) {
-      if (unmade == 1) return nullptr;  // being made by another thread: this one call goes unseen
-    } else {
-      pthread_key_create(&g_key, &EndThread);
-      g_key_made.store(2, std::memory_order_release);
-    }
-  } else if (g_key_made.load(std::memory_order_acquire) == 1) {
-    return nullptr;
-  }
   ThreadState* state = ClaimState();
   if (state == nullptr) {
     AddGap(trace::kGapThreads);
@@ -130,7 +138,7 @@ ThreadState* FindThreadState() {
   }
   FillState(state);
   t_state = state;
-  pthread_setspecific(g_key, state);
+  if (g_key_made) pthread_setspecific(g_key, state);
   return state;
 }
 

@@ -25,6 +25,9 @@ struct WindowRef {
   trace::BoardSlot* slot;
 };
 
+// Windows opened per thread and window's time; beyond it files are taken together by directory.
+inline constexpr std::uint32_t kMaxWindows = 128;
+
 struct WindowSide {
   std::int64_t next_offset;    // where a positioned call continues the one before
   std::uint64_t copied_calls;  // how many of its calls the drain thread has already shown
@@ -43,9 +46,10 @@ struct NestedCalls {
 
 struct alignas(64) ThreadState {
   std::atomic<std::uint32_t> alive;  // 0: free, or wiped by fork
-  std::uint32_t busy;                // 1: the state is being changed, 2: a record is being emitted
-  std::uint32_t nested_in_a_row;
+  std::uint32_t busy;                // the state is being changed, or a record emitted
+  std::uint32_t windows_opened;      // in the budget's time
   std::uint32_t thread;
+  std::uintptr_t busy_stack;  // stack pointer of who made it busy
   trace::BoardSlot*
       totals_slot;  // its record is the ThreadFileTotals, or `own_totals` stands for it
   trace::ThreadFileTotals* totals;
@@ -72,6 +76,9 @@ struct Gate {
 // Makes the memory. False when there is none: nothing is recorded then.
 bool SetupThreadStates();
 
+// Before the first thread records: what happens when threads end.
+void PrepareThreadEnd();
+
 Gate& TheGate();
 ThreadState& ThreadStateOf(std::size_t index);
 
@@ -83,6 +90,8 @@ inline ThreadState* UseThreadState() {
   if (__builtin_expect(MustForward(), 0)) return nullptr;
   ThreadState* state = t_state;
   if (__builtin_expect(state != nullptr && state->alive.load(std::memory_order_relaxed) != 0, 1)) {
+    // why here: only the hook's own frame can be compared with the one that was left.
+    if (__builtin_expect(state->busy != 0, 0) && Abandoned(state->busy_stack)) state->busy = 0;
     return state;
   }
   return FindThreadState();

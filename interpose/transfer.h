@@ -62,7 +62,7 @@ inline void FinishFold(ThreadState* state, FileCallKind kind, std::uint64_t byte
   (kind == FileCallKind::kRead ? totals->read_bytes : totals->written_bytes) += bytes;
   CompilerBarrier();
   if (__builtin_expect(HasNested(state), 0)) EmitNested(state, now);
-  state->busy = 0;
+  Release(state);
 }
 
 // False: nothing was done, EndCall must.
@@ -76,8 +76,7 @@ inline bool FoldTransfer(ThreadState* state, const Call& call) {
       ticks >= g_ticks.slow_ticks || bytes >= kSingleBytes || window->calls >= kMaxWindowCalls) {
     return false;
   }
-  state->busy = 1;
-  CompilerBarrier();
+  MakeBusy(state);
   if (call.flags & trace::kFileCallCoarse) {
     CountInWindow(window, side, call.flags & ~std::uint8_t{trace::kFileCallCoarse}, bytes,
                   call.offset, call.sequential);

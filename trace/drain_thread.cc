@@ -63,6 +63,30 @@ void Announce() noexcept {
   raw::FutexWake(&g_recorder.progress, 1 << 30);
 }
 
+// Gives this thread a table of descriptors of its own, with nothing in it but the ring file's. Then
+// what it opens never takes a number that the program expects to get, and the program may close
+// what it likes. Where the kernel refuses, the table stays shared, and the writer finds its file
+// again when it was closed.
+void OwnDescriptors(int kept) noexcept {
+  constexpr long kCloseRange = 436;  // the same on x86-64 and aarch64
+  constexpr long kUnshare = 2;       // CLOSE_RANGE_UNSHARE
+  constexpr long kAll = 0xffffffff;
+  constexpr long kCloneFiles = 0x400;
+  const bool range = raw::Call(kCloseRange, kept + 1, kAll, kUnshare) == 0;
+  if (range) {
+    if (kept > 0) raw::Call(kCloseRange, 0, kept - 1, 0);
+    return;
+  }
+  // Before kernel 5.9.
+  std::uint64_t limit = 0;
+  if (raw::SoftLimit(RLIMIT_NOFILE, &limit) != 0 || raw::Call(SYS_unshare, kCloneFiles) != 0)
+    return;
+  constexpr std::uint64_t kMost = 65'536;
+  for (int fd = 0; fd < static_cast<int>(limit < kMost ? limit : kMost); ++fd) {
+    if (fd != kept) raw::Close(fd);
+  }
+}
+
 // True when the program has no thread left but this one. Then the process would never end: libc
 // ends it when the last thread returns, and a child of clone(2) when its only thread does.
 bool LastThread() noexcept {
@@ -80,6 +104,7 @@ bool LastThread() noexcept {
 void* Run(void*) noexcept {
   RecorderState& state = g_recorder;
   raw::Call(SYS_prctl, 15 /* PR_SET_NAME */, raw::Word("chokepoint"));
+  OwnDescriptors(state.memory.descriptor());
   TheDrain().OwnThread();
   bool first = true;
   while (true) {

@@ -71,6 +71,10 @@ std::byte* RingMemory::CreateFile(const RingMemoryLayout& layout, const char* di
                                   std::size_t bytes) noexcept {
   file_path_[0] = '\0';
   if (std::strcmp(directory, "none") == 0) return nullptr;
+  // why: a program that is allowed so few descriptors counts on each of them.
+  constexpr std::uint64_t kFewDescriptors = 64;
+  std::uint64_t limit = 0;
+  if (raw::SoftLimit(RLIMIT_NOFILE, &limit) == 0 && limit < kFewDescriptors) return nullptr;
   char path[sizeof(file_path_)];
   Text text(path, sizeof(path));
   text.Add(directory).Add("/chokepoint-").AddNumber(raw::UserId()).AddChar('-');

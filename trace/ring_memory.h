@@ -59,6 +59,8 @@ class RingMemory {
   static std::byte* DataOf(RingHeader* ring) noexcept {
     return reinterpret_cast<std::byte*>(ring) + kRingDataOffset;
   }
+  // The descriptor of the file; -1 when there is none, or when its number is the program's by now.
+  int descriptor() const noexcept { return StillOurFile() ? fd_ : -1; }
   bool shared() const noexcept { return file_path_[0] != '\0'; }
   const char* file_path() const noexcept { return file_path_; }
 

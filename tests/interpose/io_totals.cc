@@ -193,7 +193,19 @@ void PrintTotals(const Totals& totals, unsigned pid) {
   }
 }
 
-bool PrintOne(const std::string& path, const std::map<std::string, std::string>& rings) {
+// Attaches the ring file of a killed process. Twice, as another process may be moving it beside the
+// trace.
+bool AttachRing(TraceFile* file, const std::string& directory) {
+  for (int i = 0; i < 2; ++i) {
+    for (const RingFile& ring : FindRingFiles(directory)) {
+      if (ring.trace_path == file->path() && file->AttachRing(ring.ring_path).ok()) return true;
+    }
+  }
+  return false;
+}
+
+bool PrintOne(const std::string& directory, const std::string& name) {
+  const std::string path = directory + "/" + name;
   std::unique_ptr<TraceFile> file;
   const Status opened = TraceFile::Open(path, &file);
   if (!opened.ok()) {
@@ -201,8 +213,7 @@ bool PrintOne(const std::string& path, const std::map<std::string, std::string>&
     return false;
   }
   if (file->header().writer != static_cast<std::uint16_t>(Writer::kIo)) return true;
-  const auto ring = rings.find(path);
-  const bool salvaged = ring != rings.end() && file->AttachRing(ring->second).ok();
+  const bool salvaged = AttachRing(file.get(), directory);
   Totals totals;
   const ReadResult result = file->Read([&](const EventView& view) { Take(*file, view, &totals); });
   AddWindows(&totals);
@@ -223,15 +234,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: io_totals TRACE_DIR\n");
     return 2;
   }
-  std::map<std::string, std::string> rings;
-  for (const RingFile& ring : FindRingFiles(argv[1])) rings[ring.trace_path] = ring.ring_path;
   DIR* directory = opendir(argv[1]);
   if (directory == nullptr) return 0;  // nothing was recorded
   bool good = true;
   while (const dirent* entry = readdir(directory)) {
     const std::string name = entry->d_name;
     if (!name.ends_with(".cpt")) continue;
-    good = PrintOne(std::string(argv[1]) + "/" + name, rings) && good;
+    good = PrintOne(argv[1], name) && good;
   }
   closedir(directory);
   return good ? 0 : 1;

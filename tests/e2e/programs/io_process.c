@@ -99,7 +99,10 @@ static void ForkKilled(void) {
     char path[4096];
     In(path, sizeof(path), "killed.bin");
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    for (int i = 0; i < 3000; ++i) CHECK(write(fd, g_buffer, 1000) == 1000);
+    for (int i = 0; i < 3000; ++i) {
+      CHECK(write(fd, g_buffer, 1000) == 1000);
+      if (i == 1000) usleep(400000);
+    }
     raise(SIGKILL);
   }
   Wait(child);
@@ -261,8 +264,8 @@ static void LongJump(void) {
   struct itimerval timer = {{0, 0}, {0, 1000}};
   volatile int jumps = 0;
   for (volatile int i = 0; i < 200; ++i) {
-    CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
     if (sigsetjmp(g_jump, 1) == 0) {
+      CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
       if (i % 2 == 0) {
         for (;;) (void)!pread(fd, g_buffer, 100, 0);
       } else {
