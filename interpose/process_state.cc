@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "interpose/coverage.h"
@@ -13,6 +12,7 @@
 #include "interpose/record.h"
 #include "interpose/summary.h"
 #include "interpose/thread_state.h"
+#include "trace/env.h"
 #include "trace/raw_io.h"
 #include "trace/recorder.h"
 
@@ -27,7 +27,6 @@ namespace {
 
 namespace raw = trace::raw;
 
-constexpr std::int64_t kInterestBytes = 256 * 1024;  // moved to or from files that are no programs
 constexpr int kExitDeadlineMs = 2000;
 // Programs that move files about for others, or only read themselves.
 constexpr const char* kSilentPrograms[] = {
@@ -38,7 +37,7 @@ constexpr const char* kSilentPrograms[] = {
     "nvidia-smi", "rocm-smi", "ldconfig", "ldd",    "ps",      "top",       "htop",  "strace",
     "gdb",        "sudo",     "su",       "ssh",    "sshd",    "chokepoint"};
 
-std::atomic<std::int64_t> g_interest_left{kInterestBytes};
+std::atomic<std::int64_t> g_interest_left{0};
 std::atomic<std::uint32_t> g_pid{0};
 std::atomic<std::uint32_t> g_parent_pid{0};
 std::atomic<std::uint32_t> g_origin{static_cast<std::uint32_t>(trace::ProcessOrigin::kExec)};
@@ -137,14 +136,10 @@ void ConfigureRecorder() {
 }
 
 void ReadThreshold() {
-  const char* text = getenv("CHOKEPOINT_IO_MIN_KB");
-  if (text == nullptr || *text < '0' || *text > '9') return;
-  std::int64_t value = 0;
-  for (; *text >= '0' && *text <= '9' && value < (1 << 30); ++text)
-    value = value * 10 + (*text - '0');
-  g_interest_left.store(value * 1024, std::memory_order_relaxed);
+  const double kilobytes = trace::EnvNumber(trace::EnvVariable::kIoMinKilobytes);
+  g_interest_left.store(static_cast<std::int64_t>(kilobytes * 1024), std::memory_order_relaxed);
   // why: who asks for everything means this program too.
-  if (value == 0) g_silent_program = false;
+  if (kilobytes <= 0) g_silent_program = false;
 }
 
 void EmitEarly(std::uint32_t number, ThreadState* state) {

@@ -6,11 +6,11 @@ import io_run
 
 
 class Process(unittest.TestCase):
-    def both(self, kind, ended=True):
+    def both(self, kind, ended=True, program='io_process'):
         """Runs with and without; the same output and status. Returns the traces' totals and the data directory."""
         with io_run.Run() as bare, io_run.Run() as run:
-            without = bare.run([io_run.program('io_process'), kind, bare.data], LD_PRELOAD=None)
-            result = run.run([io_run.program('io_process'), kind, run.data])
+            without = bare.run([io_run.program(program), kind, bare.data], LD_PRELOAD=None)
+            result = run.run([io_run.program(program), kind, run.data])
             self.assertEqual(result.stdout.decode().replace(run.data, ''), without.stdout.decode().replace(bare.data, ''))
             self.assertEqual((result.returncode, result.stderr), (without.returncode, without.stderr))
             totals = run.totals()
@@ -65,46 +65,46 @@ class Process(unittest.TestCase):
                          [400000, 50000, 800000])
 
     def test_a_thousand_threads(self):
-        totals = self.both('threads')
+        totals = self.both('threads', program='io_hazards')
         self.assertEqual(sum(self.written(totals, f'thread{i}.bin') for i in range(1000)), 3000000)
 
     def test_signal_handlers(self):
-        totals = self.both('signals')
+        totals = self.both('signals', program='io_hazards')
         self.assertEqual(totals.bytes(self.data + '/interrupted.bin', 'read'), 2000000)
         self.assertEqual(totals.calls[self.data + '/interrupted.bin', 'read'][0], 200000)
 
     def test_long_jump(self):
-        totals = self.both('long_jump')
+        totals = self.both('long_jump', program='io_hazards')
         self.assertEqual(self.written(totals, 'jump.bin'), 377000)
         self.assertEqual(self.written(totals, 'after_jump.bin'), 33000)
 
     def test_cancellation(self):
-        self.assertEqual(self.written(self.both('cancel'), 'cancel.bin'), 310000)
+        self.assertEqual(self.written(self.both('cancel', program='io_hazards'), 'cancel.bin'), 310000)
 
     def test_close_everything(self):
-        totals = self.both('close_all')
+        totals = self.both('close_all', program='io_hazards')
         self.assertEqual([self.written(totals, f'mine{i}.bin') for i in range(40)], [10000] * 40)
 
     def test_few_descriptors(self):
-        totals = self.both('few_descriptors')
+        totals = self.both('few_descriptors', program='io_hazards')
         self.assertEqual(self.written(totals, 'few.bin') + self.written(totals, 'few2.bin'), 600000)
 
     def test_closed_standard_descriptors(self):
-        totals = self.both('closed_standard')
+        totals = self.both('closed_standard', program='io_hazards')
         self.assertEqual(self.written(totals, 'no_stderr.bin'), 400000)
 
     def test_deep_recursion(self):
-        self.assertEqual(self.written(self.both('deep'), 'deep.bin'), 350000)
+        self.assertEqual(self.written(self.both('deep', program='io_hazards'), 'deep.bin'), 350000)
 
     def test_nothing_is_different(self):
-        self.both('identity')
+        self.both('identity', program='io_hazards')
 
     def test_main_thread_leaves_first(self):
-        totals = self.both('main_leaves')
+        totals = self.both('main_leaves', program='io_hazards')
         self.assertEqual(self.written(totals, 'after_main.bin'), 320000)
 
     def test_setuid_with_the_recorder_running(self):
-        totals = self.both('set_user')
+        totals = self.both('set_user', program='io_hazards')
         self.assertEqual(self.written(totals, 'before.bin'), 300000)
 
 
