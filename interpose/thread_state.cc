@@ -12,6 +12,19 @@
 #include "interpose/record.h"
 #include "trace/raw_io.h"
 
+// why: glibc 2.34 gave these a new version; the old one is there too, and all that older ones have.
+#if defined(__x86_64__)
+#define CHOKEPOINT_OLD_VERSION "GLIBC_2.2.5"
+#else
+#define CHOKEPOINT_OLD_VERSION "GLIBC_2.17"
+#endif
+extern "C" {
+int chokepoint_pthread_key_create(pthread_key_t*, void (*)(void*)) __attribute__((weak));
+int chokepoint_pthread_setspecific(pthread_key_t, const void*) __attribute__((weak));
+}
+__asm__(".symver chokepoint_pthread_key_create,pthread_key_create@" CHOKEPOINT_OLD_VERSION);
+__asm__(".symver chokepoint_pthread_setspecific,pthread_setspecific@" CHOKEPOINT_OLD_VERSION);
+
 namespace chokepoint::interpose {
 
 extern "C" {
@@ -117,7 +130,9 @@ bool SetupThreadStates() {
 }
 
 void PrepareThreadEnd() {
-  if (!g_key_made) g_key_made = pthread_key_create(&g_key, &EndThread) == 0;
+  // Without libpthread (before glibc 2.34 it is a library of its own) there are no threads to end.
+  if (g_key_made || chokepoint_pthread_key_create == nullptr) return;
+  g_key_made = chokepoint_pthread_key_create(&g_key, &EndThread) == 0;
 }
 
 Gate& TheGate() { return *reinterpret_cast<Gate*>(g_arena); }
@@ -138,7 +153,7 @@ ThreadState* FindThreadState() {
   }
   FillState(state);
   t_state = state;
-  if (g_key_made) pthread_setspecific(g_key, state);
+  if (g_key_made) chokepoint_pthread_setspecific(g_key, state);
   return state;
 }
 
