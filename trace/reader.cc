@@ -105,7 +105,7 @@ Status TraceFile::Impl::OpenFile(const std::string& file_path) {
 // A process that never wrote a block has said all it knew in its ring file.
 Status TraceFile::Impl::ReadAsRing(const std::string& ring_path) {
   std::unique_ptr<RingImage> image;
-  const Status status = RingImage::Open(ring_path, &image);
+  Status status = RingImage::Open(ring_path, &image);
   if (!status.ok()) return status;
   header = image->AsFileHeader();
   contents.CollectRing(*image);
@@ -272,7 +272,7 @@ TraceFile::~TraceFile() = default;
 
 Status TraceFile::Open(const std::string& path, std::unique_ptr<TraceFile>* out) {
   std::unique_ptr<TraceFile> file(new TraceFile);
-  const Status status = file->impl_->OpenFile(path);
+  Status status = file->impl_->OpenFile(path);
   if (!status.ok()) return status;
   file->impl_->Scan();
   for (std::size_t kind = 0; kind < file->todays_layout_.size(); ++kind) {
@@ -284,7 +284,7 @@ Status TraceFile::Open(const std::string& path, std::unique_ptr<TraceFile>* out)
 
 Status TraceFile::AttachRing(const std::string& ring_path) {
   std::unique_ptr<RingImage> image;
-  const Status status = RingImage::Open(ring_path, &image);
+  Status status = RingImage::Open(ring_path, &image);
   if (!status.ok()) return status;
   const FileHeader theirs = image->AsFileHeader();
   if (std::memcmp(theirs.file_id, impl_->header.file_id, sizeof(theirs.file_id)) != 0) {
