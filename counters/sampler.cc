@@ -65,6 +65,7 @@ void Sampler::Init(const SamplerOptions& options) noexcept {
   mount_.Init();
   netstat_.Init();
   nic_.Init();
+  if (options.root[0] == '\0') ethtool_.Init(EthtoolReader::Kernel());
   rdma_.Init(options.root[0] == '\0');
   gpu_.Init(options.nvml_library, options.visible_devices);
 }
@@ -180,6 +181,7 @@ void Sampler::SampleHost(const Round& round) noexcept {
   pressure_.Sample(round);
   disk_.Sample(round);
   if (options_.rdma) rdma_.Sample(round);
+  ethtool_.Sample(round, nic_);
   if (number % (kRarely / 2) == 0) memory_.Sample(round);
   if (number % kRarely != 0) return;
   cpu_.Sample(round);

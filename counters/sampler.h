@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "counters/ethtool.h"
 #include "counters/host.h"
 #include "counters/leader.h"
 #include "counters/netstat.h"
@@ -118,6 +119,7 @@ class Sampler {
   MountReader mount_;
   NetstatReader netstat_;
   NicReader nic_;
+  EthtoolReader ethtool_;
   RdmaReader rdma_;
   NvmlReader gpu_;
 
@@ -142,7 +144,7 @@ class Sampler {
   int slow_in_a_row_ = 0;
   int good_windows_ = 0;
 
-  char buffer_[256 * 1024];
+  char buffer_[512 * 1024];
 };
 
 }  // namespace chokepoint::counters
