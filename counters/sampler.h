@@ -26,12 +26,13 @@ namespace chokepoint::counters {
 struct SamplerOptions {
   const char* root = "";  // prefix of /proc and /sys: recorded trees in tests
   const char* leader_directory = "/dev/shm";
-  const char* leader_scope = "";  // the trace directory: one leader per host and scope
-  int local_rank = -1;            // decides who leads where no lock can be had
-  bool host = true;               // take part in the election and record the host when elected
-  bool tcp = true;                // follow this process's TCP sockets
-  bool rdma = true;               // follow RDMA ports
-  bool gpu = true;                // follow the GPUs of this process
+  const char* leader_scope =
+      "";               // one leader per host and scope; StartSampler: "" is the trace's folder
+  int local_rank = -1;  // decides who leads where no lock can be had
+  bool host = true;     // take part in the election and record the host when elected
+  bool tcp = true;      // follow this process's TCP sockets
+  bool rdma = true;     // follow RDMA ports
+  bool gpu = true;      // follow the GPUs of this process
   const char* nvml_library =
       nullptr;  // a stub's path in tests; null: NVIDIA's, if the program uses it
   const char* visible_devices = nullptr;  // CUDA_VISIBLE_DEVICES; null = not set

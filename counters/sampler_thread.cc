@@ -8,6 +8,7 @@
 #include <atomic>
 #include <csignal>
 #include <new>
+#include <string_view>
 
 #include "counters/sampler.h"
 #include "trace/clock.h"
@@ -67,11 +68,29 @@ Sink RecorderSink() noexcept {
   return sink;
 }
 
+// The trace's folder: processes that write into one folder are one job. The recorder makes the file
+// a moment after it starts.
+void ScopeFromTrace(Owned* owned) noexcept {
+  constexpr int kTries = 8;
+  constexpr std::uint64_t kPauseNs = 250'000'000;
+  for (int i = 0; i < kTries && g_state.load(std::memory_order_acquire) == State::kRunning; ++i) {
+    if (*trace::TracePath() != '\0') break;
+    raw::FutexWait(&g_wake, g_wake.load(std::memory_order_acquire), kPauseNs);
+  }
+  const std::string_view path(trace::TracePath());
+  const std::size_t slash = path.rfind('/');
+  if (slash != std::string_view::npos) {
+    trace::Text(owned->leader_scope, sizeof(owned->leader_scope)).Add(path.data(), slash);
+  }
+}
+
 void* Run(void*) noexcept {
   constexpr int kSetName = 15;  // PR_SET_NAME
   raw::Call(SYS_prctl, kSetName, raw::Word("chokepoint-smp"));
   raw::Call(SYS_setpriority, PRIO_PROCESS, raw::ThreadId(), kNice);
   Owned* owned = g_owned.load(std::memory_order_acquire);
+  if (owned->leader_scope[0] == '\0') ScopeFromTrace(owned);
+  owned->sampler.Init(owned->options);
   // why: many ranks that wake at the same moment of every second would be noise in the job's steps.
   const std::uint64_t phase_ns = trace::NowTicks() * 0x9e3779b97f4a7c15u >> 36;  // up to 268 ms
   raw::FutexWait(&g_wake, g_wake.load(std::memory_order_acquire), phase_ns);
@@ -143,7 +162,6 @@ bool StartSampler(const SamplerOptions& options) noexcept {
   trace::InitClock();
   auto* owned = new (memory) Owned;
   Copy(options, owned);
-  owned->sampler.Init(owned->options);
   if (!g_fork_handler_set) {
     pthread_atfork(nullptr, nullptr, [] { ForgetSamplerAfterFork(); });
     g_fork_handler_set = true;
@@ -179,6 +197,7 @@ void ForgetSamplerAfterFork() noexcept {
   raw::Unmap(owned, sizeof(Owned));
 }
 
+// Notes may be left before the thread has set the sampler up.
 void NoteSlowOperation() noexcept {
   Owned* owned = g_owned.load(std::memory_order_acquire);
   if (owned == nullptr) return;

@@ -52,8 +52,8 @@ void InNamespace(const std::string& name, const std::function<void()>& work) {
 void SwitchOffloadsOff(const std::string& name, const char* interface) {
   InNamespace(name, [&] {
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    for (const unsigned command : {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO}) {
-      ethtool_value value{command, 0};
+    for (const int command : {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO}) {
+      ethtool_value value{static_cast<std::uint32_t>(command), 0};
       ifreq request{};
       std::snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
       request.ifr_data = reinterpret_cast<char*>(&value);

@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -51,8 +49,6 @@ int main(int argc, char** argv) {
   chokepoint::trace::Configure({});
   chokepoint::trace::Start(0, 1);
   options.local_rank = 0;
-  const std::string directory = std::filesystem::path(chokepoint::trace::TracePath()).parent_path();
-  options.leader_scope = directory.c_str();
   std::vector<chokepoint::tests::Connection> pairs;
   for (int i = 0; i < connections; ++i) pairs.push_back(chokepoint::tests::Connect("", ""));
   if (!chokepoint::counters::StartSampler(options)) {
