@@ -45,6 +45,7 @@ std::atomic<std::uint32_t> g_fork_depth{
     0};  // inside libc's fork: a child found then is an ordinary one
 std::atomic<std::uint32_t> g_recorder_thread{0};
 std::atomic<std::uint64_t> g_last_coverage_ns{0};
+std::atomic<std::uint32_t> g_showing{0};  // the recorder's thread is in ShowProcess
 bool g_silent_program = false;
 
 bool IsSilentProgram(const char* name) {
@@ -110,10 +111,7 @@ void RefineScale() {
   }
 }
 
-void BeforeDrain() noexcept {
-  if (t_bypass == 0) BypassForGood();  // the drain thread has nothing of the program's to record
-  g_recorder_thread.store(raw::ThreadId(), std::memory_order_relaxed);
-  if (!Active()) return;
+void ShowProcess() {
   RefineScale();
   ShowWindows(false);
   const std::uint64_t now_ns = MonotonicNs();
@@ -121,6 +119,14 @@ void BeforeDrain() noexcept {
     g_last_coverage_ns.store(now_ns, std::memory_order_relaxed);
     EmitCoverage(g_recorder_thread.load(std::memory_order_relaxed));
   }
+}
+
+void BeforeDrain() noexcept {
+  if (t_bypass == 0) BypassForGood();  // the drain thread has nothing of the program's to record
+  g_recorder_thread.store(raw::ThreadId(), std::memory_order_relaxed);
+  g_showing.store(1);
+  if (Active()) ShowProcess();
+  g_showing.store(0);
 }
 
 void ConfigureRecorder() {
@@ -269,6 +275,7 @@ void BecomeChild() {
   g_mapped_bytes.store(0, std::memory_order_relaxed);
   g_recorder_thread.store(0, std::memory_order_relaxed);
   g_last_coverage_ns.store(0, std::memory_order_relaxed);
+  g_showing.store(0, std::memory_order_relaxed);
   const std::uint32_t files = FileCount();
   for (std::uint32_t number = kFirstFile; number < files; ++number) {
     for (int direction = 0; direction < 2; ++direction) {
@@ -331,7 +338,11 @@ void FinishProcess(int deadline_ms) {
   ShowWindows(true);
   ShowTotals();
   EmitCoverage(g_recorder_thread.load(std::memory_order_relaxed));
-  g_mode.store(Mode::kOff, std::memory_order_release);
+  g_mode.store(Mode::kOff);
+  // why: what the recorder's thread emits after Stop would be counted as lost.
+  const std::uint64_t begin_ns = MonotonicNs();
+  while (g_showing.load() != 0 && MonotonicNs() - begin_ns < 100'000'000u)
+    raw::Call(SYS_sched_yield);
   trace::Stop(deadline_ms);
 }
 
