@@ -188,7 +188,8 @@ class Measurer {
     sums->sums.total_bytes += operation.bytes;
     if (split.transfer_ns >= 0)
       sums->sums.transfer.Add(static_cast<std::int64_t>(split.transfer_ns));
-    if (!judge || split.last_rank == kNone) return;
+    // The first operation of a communicator shows start-up, not a habit.
+    if (!judge || operation.first || split.last_rank == kNone) return;
     const Index communicator = operation.local->communicator;
     ++measured_->judged_groups[communicator];
     if (split.lateness_ns < kStampNoiseNs) return;

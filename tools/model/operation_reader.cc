@@ -119,7 +119,9 @@ void OperationReader::Place(const Event& event, Operation* out) {
                          static_cast<std::uint64_t>(Span(event.arrival_before_ticks)))
           : event.enqueue_ticks;
   const std::int64_t call_ns = work_.ToNs(call_ticks);
-  std::int64_t& busy_until_ns = busy_until_ns_[event.communicator];
+  const auto [place, is_first] = busy_until_ns_.try_emplace(event.communicator, 0);
+  std::int64_t& busy_until_ns = place->second;
+  out->first = is_first;
   out->call_ns = call_ns;
   out->start_ns = std::max(call_ns, busy_until_ns);
   out->end_ns = out->start_ns;

@@ -17,6 +17,7 @@ struct Operation {
   bool open = false;
   bool aborted = false;
   bool own_sequence = false;
+  bool first = false;                        // of this rank on its communicator
   const LocalCommunicator* local = nullptr;  // null: its communicator is not known
   std::int32_t sender = -1;                  // point-to-point only: ranks in the communicator
   std::int32_t receiver = -1;

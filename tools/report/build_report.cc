@@ -29,6 +29,16 @@ std::vector<std::string> NotEmpty(const Range& range) {
   return {texts.begin(), texts.end()};
 }
 
+// A process can have two traces, one of NCCL and one of file I/O.
+template <class Predicate>
+std::uint64_t CountProcesses(const Timeline& timeline, Predicate predicate) {
+  std::set<std::pair<Index, std::uint32_t>> found;
+  for (const Process& process : timeline.processes) {
+    if (predicate(process)) found.emplace(process.host, process.pid);
+  }
+  return found.size();
+}
+
 JobHeader DescribeJob(const Timeline& timeline) {
   JobHeader job;
   job.ranks_recorded = timeline.ranks.size();
@@ -50,7 +60,7 @@ JobHeader DescribeJob(const Timeline& timeline) {
   job.job_ids = NotEmpty(ids);
   job.start_realtime_ns = timeline.start_realtime_ns;
   job.duration_ns = timeline.duration_ns;
-  job.processes = timeline.processes.size();
+  job.processes = CountProcesses(timeline, [](const Process&) { return true; });
   job.steps = timeline.steps.count;
   job.step_p50_ns = timeline.steps.duration.Quantile(0.5);
   job.step_p99_ns = timeline.steps.duration.Quantile(0.99);
@@ -64,11 +74,16 @@ LossLine DescribeLoss(const Timeline& timeline) {
   LossLine loss;
   for (const Process& process : timeline.processes) {
     loss.damaged_bytes += process.damaged_bytes;
-    loss.processes_running += process.running;
-    loss.processes_killed += !process.closed_in_order && !process.running;
-    loss.processes_salvaged += process.salvaged;
     for (const LossCount& count : process.losses) loss.records_dropped += count.events;
   }
+  const auto killed = [](const Process& process) {
+    return !process.closed_in_order && !process.running;
+  };
+  loss.processes_running =
+      CountProcesses(timeline, [](const Process& process) { return process.running; });
+  loss.processes_killed = CountProcesses(timeline, killed);
+  loss.processes_salvaged = CountProcesses(
+      timeline, [&](const Process& process) { return killed(process) && process.salvaged; });
   for (const Rank& rank : timeline.ranks) loss.operations_missing += rank.operations_missing;
   for (const FileNote& note : timeline.notes) loss.files_not_read += !note.read;
   if (const Communicator* world = Largest(timeline)) {
