@@ -52,6 +52,7 @@ void KeepAll(const trace::TraceFile& file, const trace::EventView& view, PluginT
   Keep(file, view, &into->calls);
   Keep(file, view, &into->copies);
   Keep(file, view, &into->losses);
+  Keep(file, view, &into->costs);
 }
 
 void ReadOne(const std::string& path, PluginTrace* into) {

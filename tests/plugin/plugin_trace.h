@@ -31,6 +31,7 @@ struct PluginTrace {
   std::vector<trace::ApiCall> calls;
   std::vector<trace::CopyEngine> copies;
   std::vector<trace::Loss> losses;
+  std::vector<trace::Cost> costs;
   std::map<std::string, std::string> meta;
   std::map<std::uint32_t, std::string> names;
   std::string name(std::uint32_t id) const;

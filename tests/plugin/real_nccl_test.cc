@@ -165,7 +165,7 @@ class RealNcclTest : public testing::Test {
 };
 
 constexpr const char* kSmall =
-    "--ranks 2 --nodes 2 --steps 3 --sizes 4K,256K --alltoall --send-recv";
+    "--ranks 2 --nodes 2 --steps 2 --sizes 4K,64K --alltoall --send-recv";
 
 TEST_F(RealNcclTest, OnlyTheNetworkPluginIsNamed) {
   Run({kSmall, "NCCL_NET_PLUGIN=chokepoint"});
@@ -250,7 +250,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(ForcedTest, TheTraceSaysWhatWasForced) {
   const auto [algorithm, protocol] = GetParam();
-  Run({"--ranks 4 --nodes 2 --steps 3 --no-all-gather --sizes 4K,256K",
+  Run({"--ranks 4 --nodes 2 --steps 2 --no-all-gather --sizes 4K,64K",
        std::string("NCCL_NET_PLUGIN=chokepoint NCCL_ALGO=") + algorithm +
            " NCCL_PROTO=" + protocol});
   ExpectEverythingRecorded(4);
