@@ -51,7 +51,6 @@ Place Claim() noexcept {
     if (TryClaim(slot)) {
       __builtin_prefetch(PlaceOf(id + 1), 1);
       __builtin_prefetch(PlaceOf(id + 1)->record + 64, 1);
-      __builtin_prefetch(PlaceOf(id + 1)->side, 1);
       return {slot, id};
     }
   }

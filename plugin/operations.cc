@@ -92,11 +92,9 @@ void* PutOnBoard(const OperationOrigin& origin, const OperationTold& told,
     return handle.raw();
   }
   WriteRecord(*start, told, number, place.id, &RecordIn<Collective>(place.slot));
-  OperationSide& side = SideOf<OperationSide>(place.slot);
+  OperationSide& side = OperationSideOf(place.slot);
   Store(side.started, 0);
   Store(side.stopped, 0);
-  Store(side.seen_stopped, 0);
-  Store(side.seen_ticks, 0);
   Store(side.quiet_ticks, 0);
   Store(side.owner, communicator);
   Store(side.missing, MissingChannels(expects_kernels, origin.exact_channels, told.channels));
@@ -129,7 +127,7 @@ void* BeginPointToPoint(const OperationOrigin& origin, const OperationTold& told
 void EndEnqueue(Handle operation) noexcept {
   trace::BoardSlot* slot = Find(operation.id());
   if (slot == nullptr) return;
-  OperationSide& side = SideOf<OperationSide>(slot);
+  OperationSide& side = OperationSideOf(slot);
   // Sequentially consistent with the fence in FinishIfComplete: of "last kernel stopped" and
   // "handed over", the later one sees the earlier.
   if (std::atomic_ref<std::uint32_t>(side.enqueued).exchange(1, std::memory_order_seq_cst) != 0)
@@ -143,7 +141,7 @@ void EndEnqueue(Handle operation) noexcept {
 }
 
 void FinishIfComplete(trace::BoardSlot* slot, std::uint64_t id) noexcept {
-  OperationSide& side = SideOf<OperationSide>(slot);
+  OperationSide& side = OperationSideOf(slot);
   if (Load(side.missing) != 0) {
     // Perhaps the last: a point-to-point operation may use fewer channels than it announces.
     if (Load(side.started) == Load(side.stopped)) Store(side.quiet_ticks, trace::NowTicks());
@@ -157,7 +155,7 @@ bool FinishOperation(trace::BoardSlot* slot, std::uint64_t id, Ending ending,
                      std::uint64_t ticks) noexcept {
   if (!Take(slot, id)) return false;
   Collective& record = RecordIn<Collective>(slot);  // nobody else's, until Release
-  const OperationSide& side = SideOf<OperationSide>(slot);
+  const OperationSide& side = OperationSideOf(slot);
   const std::uint64_t enqueue_ticks = Load(record.enqueue_ticks);
   const std::uint64_t gpu_start_ns = Load(record.gpu_start_ns);
   const std::uint64_t started = Load(side.started);

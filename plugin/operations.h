@@ -19,17 +19,28 @@
 
 namespace chokepoint::plugin {
 
-// Beside an operation's record on the board.
+// Behind an operation's 64 bytes in the place's record: so that a callback touches few lines of
+// memory.
 struct OperationSide {
-  std::uint64_t started = 0;       // channels whose kernel has started, as bits
-  std::uint64_t stopped = 0;       // and stopped
-  std::uint64_t seen_stopped = 0;  // reaper: `stopped` and ...
-  std::uint64_t seen_ticks = 0;    // ... the time when it last changed
-  std::uint64_t quiet_ticks = 0;   // when all that had started had stopped (point-to-point)
-  Communicator* owner = nullptr;   // null: unknown
-  std::uint32_t missing = 0;       // channels yet to stop; or one of the two below
-  std::uint32_t enqueued = 0;      // NCCL has stopped the event
+  std::uint64_t started = 0;      // channels whose kernel has started, as bits
+  std::uint64_t stopped = 0;      // and stopped
+  std::uint64_t quiet_ticks = 0;  // when all that had started had stopped (point-to-point)
+  Communicator* owner = nullptr;  // null: unknown
+  std::uint32_t missing = 0;      // channels yet to stop; or one of the two below
+  std::uint32_t enqueued = 0;     // NCCL has stopped the event
 };
+// Beside it: what the reaper saw last.
+struct OperationWatch {
+  std::uint64_t id = 0;  // of whom
+  std::uint64_t stopped = 0;
+  std::uint64_t ticks = 0;  // when that last changed
+};
+static_assert(sizeof(trace::Collective) + sizeof(OperationSide) <=
+              sizeof(trace::BoardSlot::record));
+
+inline OperationSide& OperationSideOf(trace::BoardSlot* slot) noexcept {
+  return *reinterpret_cast<OperationSide*>(slot->record + sizeof(trace::Collective));
+}
 inline constexpr std::uint32_t kManyMissing = 1u << 20;  // nobody tells how many there will be
 inline constexpr std::uint32_t kNoKernels = 1u << 30;    // kernel events were not asked for
 
@@ -97,7 +108,7 @@ inline void* StartKernel(Handle operation, std::uint8_t channel, std::uint64_t g
   if (operation.tag() != HandleTag::kOperation) return nullptr;
   trace::BoardSlot* slot = Find(operation.id());
   if (slot == nullptr) return nullptr;
-  OperationSide& side = SideOf<OperationSide>(slot);
+  OperationSide& side = OperationSideOf(slot);
   const std::uint64_t bit = std::uint64_t{1} << (channel & 63);
   Store(side.started, Load(side.started) | bit);
   if (gpu_ns != 0) {
@@ -122,7 +133,7 @@ inline void RecordKernelEnd(Handle kernel, std::uint64_t gpu_ns) noexcept {
 inline void StopKernel(Handle kernel) noexcept {
   trace::BoardSlot* slot = Find(kernel.id());
   if (slot == nullptr) return;
-  OperationSide& side = SideOf<OperationSide>(slot);
+  OperationSide& side = OperationSideOf(slot);
   const std::uint64_t bit = std::uint64_t{1} << (kernel.small() & 63);
   const std::uint64_t stopped = Load(side.stopped);
   if ((stopped & bit) != 0) return;  // twice

@@ -40,16 +40,77 @@ class Profiler {
                  __builtin_return_address(0));
   }
 
+  // The kernels' callbacks are most of all: they come first, and nothing on their way needs the
+  // stack.
   static ncclResult_t StartEvent(void* context, void** handle, Descr* descr) {
-    const trace::CostProbe cost;
+    if (__builtin_expect(trace::CountCall(), 0)) {
+      const trace::TimedCall timed;
+      return StartAny(context, handle, descr);
+    }
+    if constexpr (requires { descr->kernelCh; }) {  // v3
+      if (__builtin_expect(handle != nullptr && descr != nullptr &&
+                               descr->type == ncclProfileKernelCh && Active(),
+                           1)) {
+        *handle =
+            StartKernel(Handle(descr->parentObj), descr->kernelCh.channelId, KernelTimer(*descr));
+        return ncclSuccess;
+      }
+    }
+    return StartAny(context, handle, descr);
+  }
+
+  static ncclResult_t StopEvent(void* raw) {
+    if (__builtin_expect(trace::CountCall(), 0)) {
+      const trace::TimedCall timed;
+      return StopAny(Handle(raw));
+    }
+    const Handle handle(raw);
+    if (__builtin_expect(handle.tag() == HandleTag::kKernelChannel && Active(), 1)) {
+      StopKernel(handle);
+      return ncclSuccess;
+    }
+    return StopAny(handle);
+  }
+
+  static ncclResult_t RecordEventState(void* raw, int state, Args* args) {
+    if (__builtin_expect(trace::CountCall(), 0)) {
+      const trace::TimedCall timed;
+      return RecordAny(Handle(raw), state, args);
+    }
+    const Handle handle(raw);
+    if (__builtin_expect(handle.tag() == HandleTag::kKernelChannel && Active(), 1)) {
+      RecordKernelState(handle, state, args);
+      return ncclSuccess;
+    }
+    return RecordAny(handle, state, args);
+  }
+
+  static ncclResult_t Finalize(void* context) {
+    FinalizeCommunicator(context);
+    return ncclSuccess;
+  }
+
+ private:
+  static bool Active() noexcept {
+    return __builtin_expect(g_active.load(std::memory_order_relaxed), 1) != 0;
+  }
+
+  static ncclResult_t Enter(void** context, int* mask, const NewCommunicator& communicator,
+                            ncclDebugLogger_t log, const void* caller) noexcept {
+    void* given = InitCommunicator({communicator, caller, log}, mask);
+    if (context != nullptr) *context = given;
+    return ncclSuccess;
+  }
+
+  __attribute__((noinline)) static ncclResult_t StartAny(void* context, void** handle,
+                                                         const Descr* descr) noexcept {
     if (handle == nullptr) return ncclSuccess;
     *handle = descr == nullptr || !Active() ? nullptr : Start(context, *descr);
     return ncclSuccess;
   }
 
-  static ncclResult_t StopEvent(void* raw) {
-    const trace::CostProbe cost;
-    const Handle handle(raw);
+  __attribute__((noinline)) static ncclResult_t StopAny(Handle handle) noexcept {
+    if (!Active()) return ncclSuccess;
     switch (handle.tag()) {
       case HandleTag::kKernelChannel:
         StopKernel(handle);
@@ -84,10 +145,9 @@ class Profiler {
     return ncclSuccess;
   }
 
-  static ncclResult_t RecordEventState(void* raw, int state, Args* args) {
-    const trace::CostProbe cost;
+  __attribute__((noinline)) static ncclResult_t RecordAny(Handle handle, int state,
+                                                          const Args* args) noexcept {
     if (!Active()) return ncclSuccess;
-    const Handle handle(raw);
     if (handle.tag() == HandleTag::kKernelChannel) {
       RecordKernelState(handle, state, args);
     } else if (handle.tag() == HandleTag::kProxyStep) {
@@ -95,23 +155,6 @@ class Profiler {
     } else if (handle.tag() == HandleTag::kProxyOperation) {
       RecordProxyState(handle, state, args);
     }
-    return ncclSuccess;
-  }
-
-  static ncclResult_t Finalize(void* context) {
-    FinalizeCommunicator(context);
-    return ncclSuccess;
-  }
-
- private:
-  static bool Active() noexcept {
-    return __builtin_expect(g_active.load(std::memory_order_relaxed), 1) != 0;
-  }
-
-  static ncclResult_t Enter(void** context, int* mask, const NewCommunicator& communicator,
-                            ncclDebugLogger_t log, const void* caller) noexcept {
-    void* given = InitCommunicator({communicator, caller, log}, mask);
-    if (context != nullptr) *context = given;
     return ncclSuccess;
   }
 

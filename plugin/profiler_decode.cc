@@ -24,25 +24,14 @@ constexpr std::array<const char*, 7> kAlgorithms = {
     "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
 constexpr std::array<const char*, 3> kProtocols = {"LL", "LL128", "SIMPLE"};
 
-struct CachedLiteral {
-  const char* text = nullptr;
-  std::uint8_t id = 0;
-};
-constexpr std::size_t kCached = 32;
-thread_local CachedLiteral t_literals[kCached] __attribute__((tls_model("initial-exec")));
-
 }  // namespace
 
-std::uint8_t LiteralId(const char* text) noexcept {
-  if (text == nullptr) return 0;
-  const auto address = reinterpret_cast<std::uintptr_t>(text);
-  CachedLiteral& cached = t_literals[(address ^ (address >> 5)) % kCached];
-  if (__builtin_expect(cached.text != text, 0)) {
-    const std::uint8_t id = trace::InternLiteral(text);
-    if (id == 0) return 0;
-    cached = {text, id};
-  }
-  return cached.id;
+thread_local constinit CachedLiteral t_literals[kCachedLiterals];
+
+std::uint8_t LearnLiteral(const char* text, CachedLiteral* cached) noexcept {
+  const std::uint8_t id = trace::InternLiteral(text);
+  if (id != 0) *cached = {text, id};
+  return id;
 }
 
 std::uint8_t FunctionFromNumber(std::uint8_t number) noexcept { return Named(kFunctions, number); }

@@ -20,7 +20,21 @@ std::uint8_t AlgorithmFromNumber(std::uint8_t number) noexcept;
 std::uint8_t ProtocolFromNumber(std::uint8_t number) noexcept;
 
 // NCCL's literals, by address first: a thread sees few.
-std::uint8_t LiteralId(const char* text) noexcept;
+struct CachedLiteral {
+  const char* text = nullptr;
+  std::uint8_t id = 0;
+};
+inline constexpr std::size_t kCachedLiterals = 32;
+extern thread_local constinit CachedLiteral t_literals[kCachedLiterals]
+    __attribute__((tls_model("initial-exec")));
+std::uint8_t LearnLiteral(const char* text, CachedLiteral* cached) noexcept;
+
+inline std::uint8_t LiteralId(const char* text) noexcept {
+  if (text == nullptr) return 0;
+  const auto address = reinterpret_cast<std::uintptr_t>(text);
+  CachedLiteral& cached = t_literals[(address ^ (address >> 5)) % kCachedLiterals];
+  return __builtin_expect(cached.text == text, 1) != 0 ? cached.id : LearnLiteral(text, &cached);
+}
 
 template <class Coll>
 OperationTold DecodeCollective(const Coll& told) noexcept {

@@ -20,17 +20,18 @@ bool KernelsQuiet(const OperationSide& side) noexcept {
   return side.enqueued != 0 && side.started != 0 && side.started == side.stopped;
 }
 
-// For the drain thread only: it alone writes the seen_ fields.
-bool QuietLongEnough(trace::BoardSlot* slot, const OperationSide& side,
+// For the drain thread only: it alone writes what it saw.
+bool QuietLongEnough(trace::BoardSlot* slot, std::uint64_t id, const OperationSide& side,
                      std::uint64_t now) noexcept {
-  OperationSide& live = SideOf<OperationSide>(slot);
-  if (side.seen_stopped != side.stopped || side.seen_ticks == 0) {
-    Store(live.seen_stopped, side.stopped);
-    Store(live.seen_ticks, now);
+  OperationWatch& watch = SideOf<OperationWatch>(slot);
+  if (Load(watch.id) != id || Load(watch.stopped) != side.stopped) {
+    Store(watch.id, id);
+    Store(watch.stopped, side.stopped);
+    Store(watch.ticks, now);
     return false;
   }
   const bool point_to_point = KindIn(slot) == trace::EventKind::kPointToPoint;
-  return now - side.seen_ticks >
+  return now - Load(watch.ticks) >
          MillisecondsInTicks(point_to_point ? kQuietPointToPointMs : kQuietMs);
 }
 
@@ -43,13 +44,13 @@ bool Overtaken(trace::BoardSlot* slot, const OperationSide& side) noexcept {
 }
 
 void ReapOperation(trace::BoardSlot* slot, std::uint64_t id, std::uint64_t now) noexcept {
-  const auto side = LoadWords<OperationSide>(slot->side);
+  const auto side = LoadWords<OperationSide>(slot->record + sizeof(trace::Collective));
   if (KernelsQuiet(side)) {
-    if (QuietLongEnough(slot, side, now))
+    if (QuietLongEnough(slot, id, side, now))
       FinishOperation(slot, id, Ending::kSeen, side.quiet_ticks);
     return;
   }
-  if (Overtaken(slot, side) && QuietLongEnough(slot, side, now)) {
+  if (Overtaken(slot, side) && QuietLongEnough(slot, id, side, now)) {
     FinishOperation(slot, id, Ending::kUnknown, 0);
   }
 }
@@ -69,7 +70,7 @@ void WalkBoard(Visit visit) noexcept {
 bool FinishIfOver(trace::BoardSlot* slot) noexcept {
   const std::uint64_t id = slot->id.load(std::memory_order_acquire);
   if (id == 0 || id == trace::kBoardClaimed || !IsOperation(slot)) return false;
-  const auto side = LoadWords<OperationSide>(slot->side);
+  const auto side = LoadWords<OperationSide>(slot->record + sizeof(trace::Collective));
   return KernelsQuiet(side) && FinishOperation(slot, id, Ending::kSeen, side.quiet_ticks);
 }
 
@@ -90,7 +91,7 @@ void AbandonOperations(std::uint32_t communicator) noexcept {
       case trace::EventKind::kCollective:
       case trace::EventKind::kPointToPoint:
         if (Load(RecordIn<trace::Collective>(slot).communicator) == communicator) {
-          const auto side = LoadWords<OperationSide>(slot->side);
+          const auto side = LoadWords<OperationSide>(slot->record + sizeof(trace::Collective));
           FinishOperation(slot, id, Overtaken(slot, side) ? Ending::kUnknown : Ending::kAborted, 0);
         }
         break;

@@ -135,16 +135,37 @@ std::size_t BoardSlots() noexcept;
 void CountBoardFull() noexcept;
 
 // ---- Cost accounting ----
-// First line of each callback: counts the call and times one in 1,024 of them.
+// First line of each callback: counts the call. True for one in 1,024: time that one, with a
+// TimedCall.
+inline bool CountCall() noexcept {
+  RingHeader* header = internal::t_ring.header;
+  if (__builtin_expect(header == nullptr, 0)) return false;
+  const std::uint64_t calls = header->calls.load(std::memory_order_relaxed);
+  header->calls.store(calls + 1, std::memory_order_relaxed);
+  return (calls & 1023) == 0;
+}
+
+class TimedCall {
+ public:
+  TimedCall() noexcept : header_(internal::t_ring.header), start_ticks_(NowTicks()) {}
+  ~TimedCall() {
+    header_->sampled_calls.fetch_add(1, std::memory_order_relaxed);
+    header_->sampled_ticks.fetch_add(NowTicks() - start_ticks_, std::memory_order_relaxed);
+  }
+  TimedCall(const TimedCall&) = delete;
+  TimedCall& operator=(const TimedCall&) = delete;
+
+ private:
+  RingHeader* header_;  // of the call's begin: the call may be the one in which the ring changes
+  std::uint64_t start_ticks_;
+};
+
+// Both in one object, where a callback has room for it.
 class CostProbe {
  public:
   CostProbe() noexcept {
-    RingHeader* header = internal::t_ring.header;
-    if (__builtin_expect(header == nullptr, 0)) return;
-    const std::uint64_t calls = header->calls.load(std::memory_order_relaxed);
-    header->calls.store(calls + 1, std::memory_order_relaxed);
-    if (__builtin_expect((calls & 1023) == 0, 0)) {
-      header_ = header;
+    if (__builtin_expect(CountCall(), 0)) {
+      header_ = internal::t_ring.header;
       start_ticks_ = NowTicks();
     }
   }
