@@ -49,8 +49,8 @@ Place Claim() noexcept {
     trace::BoardSlot* slot = PlaceOf(id);
     if (slot == nullptr) return {nullptr, id};
     if (TryClaim(slot)) {
-      __builtin_prefetch(PlaceOf(id + 1), 1);
-      __builtin_prefetch(PlaceOf(id + 1)->record + 64, 1);
+      __builtin_prefetch(PlaceOf(id + 2), 1);
+      __builtin_prefetch(PlaceOf(id + 2)->record + 64, 1);
       return {slot, id};
     }
   }

@@ -147,8 +147,11 @@ void FinishIfComplete(trace::BoardSlot* slot, std::uint64_t id) noexcept {
     if (Load(side.started) == Load(side.stopped)) Store(side.quiet_ticks, trace::NowTicks());
     return;
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (Load(side.enqueued) != 0) FinishOperation(slot, id, Ending::kSeen, trace::NowTicks());
+  if (Load(side.enqueued) == 0) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (Load(side.enqueued) == 0) return;  // EndEnqueue will see that nothing is missing
+  }
+  FinishOperation(slot, id, Ending::kSeen, trace::NowTicks());
 }
 
 bool FinishOperation(trace::BoardSlot* slot, std::uint64_t id, Ending ending,
