@@ -45,35 +45,47 @@ bool Fits(int state, bool send) noexcept {
   return send_state == send;
 }
 
+// Whose work it is: ours only if both the pid and the context say so.
+std::uint8_t FlagsOf(const ProxyTold& told) noexcept {
+  unsigned flags = trace::kProxyOpen;
+  if (told.send) flags |= trace::kProxySend;
+  if (!told.tells_bytes) flags |= trace::kProxyNoBytes;
+  if (told.pid != OwnPid() || !IsOurContext(told.context)) flags |= trace::kProxyForeign;
+  return static_cast<std::uint8_t>(flags);
+}
+
+// In place: the rest of the record is zeros.
+void WriteRecord(const ProxyTold& told, std::uint64_t now, trace::ProxyOperation* record) noexcept {
+  StoreWords(reinterpret_cast<std::byte*>(record), trace::ProxyOperation{});
+  const std::uint8_t flags = FlagsOf(told);
+  const bool foreign = (flags & trace::kProxyForeign) != 0;
+  Store(record->channel, told.channel);
+  Store(record->flags, flags);
+  Store(record->communicator, foreign ? 0 : NumberOf(FindCommunicator(told.context)));
+  Store(record->operation, told.parent.tag() == HandleTag::kOperation
+                               ? static_cast<std::uint32_t>(told.parent.id())
+                               : 0);
+  Store(record->peer, told.peer);
+  Store(record->owner_pid, foreign ? told.pid : 0);
+  Store(record->planned_steps, static_cast<std::uint32_t>(told.steps > 0 ? told.steps : 0));
+  Store(record->chunk_bytes,
+        static_cast<std::uint32_t>(told.chunk_bytes > 0 ? told.chunk_bytes : 0));
+  Store(record->start_ticks, now);
+  Store(record->rank, told.rank);
+}
+
 }  // namespace
 
 void* StartProxyOperation(const ProxyTold& told) noexcept {
-  const Communicator* communicator = FindCommunicator(told.context);
-  trace::ProxyOperation record;
-  record.channel = told.channel;
-  record.flags = trace::kProxyOpen;
-  if (told.send) record.flags |= trace::kProxySend;
-  if (!told.tells_bytes) record.flags |= trace::kProxyNoBytes;
-  if (told.pid != OwnPid() || !IsOurContext(told.context)) {
-    record.flags |= trace::kProxyForeign;
-    record.owner_pid = told.pid;
-  } else {
-    record.communicator = NumberOf(communicator);
-  }
-  if (told.parent.tag() == HandleTag::kOperation)
-    record.operation = static_cast<std::uint32_t>(told.parent.id());
-  record.peer = told.peer;
-  record.planned_steps = static_cast<std::uint32_t>(told.steps > 0 ? told.steps : 0);
-  record.chunk_bytes = static_cast<std::uint32_t>(told.chunk_bytes > 0 ? told.chunk_bytes : 0);
-  record.rank = told.rank;
-  record.start_ticks = trace::NowTicks();
+  const std::uint64_t now = trace::NowTicks();
   const Place place = Claim();
   if (place.slot != nullptr) {
-    ProxySide side;
-    side.mark_ticks = record.start_ticks;
-    StoreWords(place.slot->record, record);
-    StoreWords(place.slot->side, side);
-    Publish(place, record.start_ticks);
+    WriteRecord(told, now, &RecordIn<trace::ProxyOperation>(place.slot));
+    ProxySide& side = SideOf<ProxySide>(place.slot);
+    Store(side.mark_ticks, now);
+    for (std::uint8_t& state : side.state) Store(state, 0);
+    Store(side.steps_seen, 0);
+    Publish(place, now);
   }
   return Handle::Of(HandleTag::kProxyOperation, 0, place.id).raw();
 }
@@ -86,15 +98,16 @@ void StopProxyOperation(Handle handle) noexcept {
 bool FinishProxyOperation(trace::BoardSlot* slot, std::uint64_t id,
                           std::uint8_t more_flags) noexcept {
   if (!Take(slot, id)) return false;
-  auto record = LoadWords<trace::ProxyOperation>(slot->record);
-  const auto side = LoadWords<ProxySide>(slot->side);
-  Release(slot);
-  record.flags = static_cast<std::uint8_t>((record.flags & ~trace::kProxyOpen) | more_flags);
+  trace::ProxyOperation& record =
+      RecordIn<trace::ProxyOperation>(slot);  // nobody else's, until Release
+  Store(record.flags,
+        static_cast<std::uint8_t>((Load(record.flags) & ~trace::kProxyOpen) | more_flags));
   // Without step events the operation's own end is the only one.
-  if (side.steps_seen == 0 && more_flags == 0) {
-    record.end_after_ticks = static_cast<float>(trace::NowTicks() - record.start_ticks);
+  if (Load(SideOf<ProxySide>(slot).steps_seen) == 0 && more_flags == 0) {
+    Store(record.end_after_ticks, static_cast<float>(trace::NowTicks() - Load(record.start_ticks)));
   }
-  trace::Emit(record);
+  trace::EmitBytes(slot->record, sizeof(trace::ProxyOperation));
+  Release(slot);
   return true;
 }
 
