@@ -39,8 +39,8 @@ class Callbacks {
  public:
   explicit Callbacks(const std::string& library) {
     if (!calls_.Open(library.c_str())) std::exit(1);
-    asks_kernels_ =
-        library.find("empty") != std::string::npos || (calls_.mask & ncclProfileKernelCh) != 0;
+    asks_kernels_ = library.find("empty") != std::string::npos ||
+                    (static_cast<unsigned>(calls_.mask) & ncclProfileKernelCh) != 0;
   }
 
   void Group(benchmark::State& state) const {

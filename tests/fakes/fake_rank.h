@@ -15,7 +15,7 @@ class FakeRank {
   FakeProfiler& profiler() { return *profiler_; }
   void* context() const { return context_; }
   int mask() const { return mask_; }
-  bool asks_kernels() const { return (mask_ & ncclProfileKernelCh) != 0; }
+  bool asks_kernels() const { return (static_cast<unsigned>(mask_) & ncclProfileKernelCh) != 0; }
   int version() const { return profiler_->version(); }
 
   // The host's events of one operation: API call (v5 and later), group, operation, all stopped.

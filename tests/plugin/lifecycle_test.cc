@@ -25,7 +25,7 @@ TEST_P(LifecycleTest, InitAddsToTheMaskAndNeverFails) {
     EXPECT_NE(context, nullptr);
     EXPECT_EQ(mask & 0x40000000, 0x40000000);
     EXPECT_EQ(mask & 0x1f, 0x1f);
-    EXPECT_EQ((mask & ncclProfileKernelCh) != 0, profiler.version() >= 5);
+    EXPECT_EQ((static_cast<unsigned>(mask) & ncclProfileKernelCh) != 0, profiler.version() >= 5);
     profiler.Finalize(context);
   });
   ASSERT_TRUE(played.exited);
