@@ -186,7 +186,7 @@ bool FinishOperation(trace::BoardSlot* slot, std::uint64_t id, Ending ending,
       enqueue_ticks > owner->last_over_ticks.load(std::memory_order_relaxed)) {
     owner->last_over_ticks.store(enqueue_ticks, std::memory_order_relaxed);
   }
-  trace::EmitBytes(slot->record, sizeof(Collective));
+  trace::Emit(LoadWords<Collective>(slot->record));
   Release(slot);
   return true;
 }

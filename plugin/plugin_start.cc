@@ -28,6 +28,7 @@ std::atomic<bool> g_active{false};
 namespace {
 
 constexpr const char* kSoname = "libnccl-net-chokepoint.so";
+constexpr int kStartAttempts = 50;
 constexpr int kFirstFlushMs = 100;  // to name the file in NCCL's log; once in a process
 
 bool g_enabled = false;  // written by the constructor only
@@ -120,7 +121,10 @@ void* InitCommunicator(InitTold told, int* mask) noexcept {
   const int nccl_version = NcclVersionOf(told.caller);
   const std::uint32_t wanted =
       ChooseEventMask(nccl_version, told.communicator.api_version, g_settings);
-  trace::Start(told.communicator.rank, told.communicator.ranks);
+  // Another thread may be starting the recorder just now: each call waits for it a while.
+  for (int attempt = 0; attempt < kStartAttempts; ++attempt) {
+    if (trace::Start(told.communicator.rank, told.communicator.ranks)) break;
+  }
   if (g_settings.detail_kernels) StartKernelDetail();
   if (g_settings.detail_steps) StartStepsDetail();
   if (trace::BoardSlots() == kBoardSlots) g_board.store(trace::Board(), std::memory_order_release);

@@ -106,7 +106,7 @@ bool FinishProxyOperation(trace::BoardSlot* slot, std::uint64_t id,
   if (Load(SideOf<ProxySide>(slot).steps_seen) == 0 && more_flags == 0) {
     Store(record.end_after_ticks, static_cast<float>(trace::NowTicks() - Load(record.start_ticks)));
   }
-  trace::EmitBytes(slot->record, sizeof(trace::ProxyOperation));
+  trace::Emit(LoadWords<trace::ProxyOperation>(slot->record));
   Release(slot);
   return true;
 }
