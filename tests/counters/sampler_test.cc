@@ -226,7 +226,7 @@ void MeasureCost(Shared* shared) {
       std::uint64_t cpu_after_setup = 0;
       std::uint64_t counted_from = start;
       std::uint64_t next_traffic = start;
-      for (std::uint64_t now = start; now < start + 6 * kSecond; now = NowNs()) {
+      for (std::uint64_t now = start; now < start + 4 * kSecond; now = NowNs()) {
         const std::uint64_t due = sampler->Tick(now);
         if (cpu_after_setup == 0) {
           cpu_after_setup = sampler->cpu_ns();
