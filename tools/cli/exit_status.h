@@ -6,6 +6,7 @@ namespace chokepoint::tools {
 
 enum ExitStatus : int {
   kExitOk = 0,
+  kExitFailed = 1,       // something unforeseen, said on standard error
   kExitUsage = 2,        // wrong arguments
   kExitNoTraces = 3,     // nothing that could be read was found
   kExitCannotWrite = 4,  // the output could not be written

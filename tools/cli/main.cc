@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
+#include <exception>
 #include <string_view>
 
 #include "tools/cli/commands.h"
@@ -110,4 +112,12 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace chokepoint::tools
 
-int main(int argc, char** argv) { return chokepoint::tools::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return chokepoint::tools::Main(argc, argv);
+  } catch (const std::exception& error) {  // out of memory, most likely
+    std::fprintf(stderr, "chokepoint: %s; this is a defect, or the machine has too little memory\n",
+                 error.what());
+    return chokepoint::tools::kExitFailed;
+  }
+}

@@ -17,6 +17,7 @@ struct LateRankLimits {
 Finding DetectLateRank(const Timeline& timeline);
 
 struct UnfinishedLimits {
+  double min_outlived_ns = 0.5e9;  // twice the longest time between two writes of a recorder
   double min_wait_ns =
       10e9;  // all are inside and nobody is missing: shorter is an ordinary operation in flight
 };

@@ -51,24 +51,27 @@ double WaitNs(const Timeline& timeline, const UnfinishedGroup& group) {
   return static_cast<double>(end - group.first_start_ns);
 }
 
-// The member whose process ended first without closing its trace, when others lived on; kNone when
-// nobody did.
+// The member whose process was killed first, if others lived on; kNone when nobody stands out: a
+// whole job that is killed at once leaves last signs of life that differ by the recorder's rhythm.
 Index GoneMember(const Timeline& timeline, const UnfinishedGroup& group) {
+  const UnfinishedLimits limits;
   Index gone = kNone;
   bool others_lived_on = false;
+  std::int64_t latest_ns = 0;
   for (const UnfinishedMember& member : group.members) {
     if (member.rank == kNone) continue;
     const Process& process = ProcessOf(timeline, member.rank);
+    const std::int64_t end_ns = timeline.ranks[member.rank].end_ns;
+    latest_ns = std::max(latest_ns, end_ns);
     if (process.closed_in_order || process.running) {
       others_lived_on = true;
-    } else if (gone == kNone || timeline.ranks[member.rank].end_ns < timeline.ranks[gone].end_ns) {
-      others_lived_on |= gone != kNone;
+    } else if (gone == kNone || end_ns < timeline.ranks[gone].end_ns) {
       gone = member.rank;
-    } else {
-      others_lived_on = true;
     }
   }
-  return others_lived_on ? gone : kNone;
+  if (gone == kNone) return kNone;
+  const auto outlived_ns = static_cast<double>(latest_ns - timeline.ranks[gone].end_ns);
+  return others_lived_on || outlived_ns >= limits.min_outlived_ns ? gone : kNone;
 }
 
 std::string Operation(const Timeline& timeline, const UnfinishedGroup& group) {

@@ -14,7 +14,7 @@ std::string RankName(const Timeline& timeline, Index rank) {
 }
 
 std::string RankPlace(const Timeline& timeline, Index rank) {
-  const std::string name = RankName(timeline, rank);
+  std::string name = RankName(timeline, rank);
   if (rank >= timeline.ranks.size()) return name;
   const Process& process = timeline.processes[timeline.ranks[rank].process];
   return fmt::format("{} (host {}, pid {})", name, timeline.hosts[process.host].name, process.pid);

@@ -224,7 +224,7 @@ class TextRenderer {
   }
 
   static std::string SizeRange(const ClassRow& row) {
-    const std::string low = FormatBytes(row.min_bytes);
+    std::string low = FormatBytes(row.min_bytes);
     const std::string high = FormatBytes(row.max_bytes);
     if (low == high) return low;
     const bool same_unit = low.substr(low.find(' ')) == high.substr(high.find(' '));

@@ -47,6 +47,18 @@ TEST(UnfinishedOperations, NamesTheRankThatDiedInside) {
       << finding.sentence;
 }
 
+TEST(UnfinishedOperations, AJobKilledAtOnceAccusesNobody) {
+  const auto killed_apart_by = [](std::int64_t apart_ns) {
+    return DetectUnfinishedOperations(TimelineOf({}, [apart_ns](JobBuilder* job) {
+      Steps(job);
+      for (int rank = 0; rank < 4; ++rank) job->Rank(rank).Open({.at_ns = 1200_ms});
+      for (int rank = 0; rank < 4; ++rank) job->Rank(rank).Killed(2_s - (rank == 3 ? apart_ns : 0));
+    }));
+  };
+  EXPECT_EQ(killed_apart_by(499_ms).verdict, Verdict::kOk);
+  EXPECT_EQ(killed_apart_by(501_ms).verdict, Verdict::kProblem);
+}
+
 TEST(UnfinishedOperations, SaysWhichRanksLeftNoTrace) {
   const Finding finding = DetectUnfinishedOperations(TimelineOf({}, [](JobBuilder* job) {
     for (const int rank : {0, 1}) {
