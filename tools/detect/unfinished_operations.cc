@@ -74,6 +74,21 @@ Index GoneMember(const Timeline& timeline, const UnfinishedGroup& group) {
   return others_lived_on || outlived_ns >= limits.min_outlived_ns ? gone : kNone;
 }
 
+// A member that is gone, or never came although others lived on after its end. In a job that is
+// killed at once somebody is always on the way to the next operation: that accuses nobody.
+bool SomebodyMissing(const Timeline& timeline, const UnfinishedGroup& group) {
+  if (GoneMember(timeline, group) != kNone) return true;
+  const UnfinishedLimits limits;
+  std::int64_t latest_ns = 0;
+  for (const UnfinishedMember& member : group.members) {
+    if (member.rank != kNone) latest_ns = std::max(latest_ns, timeline.ranks[member.rank].end_ns);
+  }
+  return std::any_of(group.members.begin(), group.members.end(), [&](const UnfinishedMember& m) {
+    return m.state == MemberState::kMissing && !ProcessOf(timeline, m.rank).running &&
+           static_cast<double>(latest_ns - timeline.ranks[m.rank].end_ns) >= limits.min_outlived_ns;
+  });
+}
+
 std::string Operation(const Timeline& timeline, const UnfinishedGroup& group) {
   const Communicator& communicator = timeline.communicators[group.communicator];
   return fmt::format("{} number {} ({}) of communicator {}", group.function, group.sequence,
@@ -145,8 +160,7 @@ EvidenceTable Groups(const Timeline& timeline) {
 // most.
 const UnfinishedGroup* Principal(const Timeline& timeline) {
   for (const UnfinishedGroup& group : timeline.unfinished) {
-    if (CountIn(group, MemberState::kMissing) > 0 || GoneMember(timeline, group) != kNone)
-      return &group;
+    if (SomebodyMissing(timeline, group)) return &group;
   }
   return timeline.unfinished.empty() ? nullptr : &timeline.unfinished.front();
 }
@@ -172,8 +186,7 @@ Finding DetectUnfinishedOperations(const Timeline& timeline) {
   }
   finding.evidence.push_back(Groups(timeline));
   const double wait_ns = WaitNs(timeline, *principal);
-  const bool somebody_missing =
-      CountIn(*principal, MemberState::kMissing) > 0 || GoneMember(timeline, *principal) != kNone;
+  const bool somebody_missing = SomebodyMissing(timeline, *principal);
   finding.sentence = Explain(timeline, *principal);
   if (wait_ns < limits.min_wait_ns && (!somebody_missing || running)) {
     finding.verdict = Verdict::kOk;

@@ -59,6 +59,19 @@ TEST(UnfinishedOperations, AJobKilledAtOnceAccusesNobody) {
   EXPECT_EQ(killed_apart_by(501_ms).verdict, Verdict::kProblem);
 }
 
+TEST(UnfinishedOperations, OnTheWayWhenAllWereKilledIsNotMissing) {
+  const auto others_lived_on_for = [](std::int64_t apart_ns) {
+    return DetectUnfinishedOperations(TimelineOf({}, [apart_ns](JobBuilder* job) {
+      Steps(job);
+      for (const int rank : {0, 1, 2}) job->Rank(rank).Open({.at_ns = 1200_ms});
+      for (const int rank : {0, 1, 2}) job->Rank(rank).Killed(2_s);
+      job->Rank(3).Killed(2_s - apart_ns);
+    }));
+  };
+  EXPECT_EQ(others_lived_on_for(100_ms).verdict, Verdict::kOk);
+  EXPECT_EQ(others_lived_on_for(600_ms).verdict, Verdict::kProblem);
+}
+
 TEST(UnfinishedOperations, SaysWhichRanksLeftNoTrace) {
   const Finding finding = DetectUnfinishedOperations(TimelineOf({}, [](JobBuilder* job) {
     for (const int rank : {0, 1}) {
