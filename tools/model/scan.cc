@@ -3,6 +3,7 @@
 #include "tools/model/scan.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace chokepoint::tools {
 namespace {
@@ -41,12 +42,35 @@ class Scanner {
     }
   }
 
+  // A process that hangs records nothing but snapshots: an operation gets its first when it has
+  // been open for a second, and another every five seconds. (A recorder that stops in order also
+  // writes those of young operations.)
+  void Finish() {
+    std::uint64_t second = 0;
+    const std::string_view told = file_.meta("ticks_per_second");
+    std::from_chars(told.data(), told.data() + told.size(), second);
+    if (facts_->read.ended || second == 0 || second > 1'000'000'000'000) return;
+    for (const auto& [operation, seen] : snapshots_) {
+      Seen(seen.enqueue_ticks + second + 5 * second * (seen.count - 1));
+    }
+  }
+
  private:
   void Seen(std::uint64_t ticks) {
     if (ticks == 0) return;
     if (facts_->first_ticks == 0 || ticks < facts_->first_ticks) facts_->first_ticks = ticks;
     facts_->last_ticks = std::max(facts_->last_ticks, ticks);
   }
+
+  // Snapshots of one operation in the file.
+  struct Snapshots {
+    std::uint64_t enqueue_ticks = 0;
+    std::uint64_t count = 0;
+    void Again(std::uint64_t ticks) {
+      enqueue_ticks = ticks;
+      ++count;
+    }
+  };
 
   static std::uint64_t After(std::uint64_t ticks, float span) {
     return span > 0 && span < 1e18f ? ticks + static_cast<std::uint64_t>(span) : ticks;
@@ -65,6 +89,7 @@ class Scanner {
       if (!(event.flags & kKnowsEnd)) facts_->has_operations_without_end = true;
     } else if (open->size() < kMaxOpen) {
       (*open)[event.operation] = event;
+      if (!view.salvaged) snapshots_[event.operation].Again(event.enqueue_ticks);
     }
   }
 
@@ -124,6 +149,7 @@ class Scanner {
 
   const trace::TraceFile& file_;
   FileFacts* facts_;
+  std::map<std::uint32_t, Snapshots> snapshots_;  // by operation
 };
 
 }  // namespace
@@ -132,6 +158,7 @@ FileFacts ScanFile(trace::TraceFile* file) {
   FileFacts facts;
   Scanner scanner(*file, &facts);
   facts.read = file->Read([&scanner](const trace::EventView& view) { scanner.Take(view); });
+  scanner.Finish();
   return facts;
 }
 

@@ -144,6 +144,23 @@ TEST(Timeline, SeveralRanksInOneProcess) {
   EXPECT_EQ(timeline.ranks[1].operations_missing, 0u);
 }
 
+TEST(Timeline, SnapshotsAreSignsOfLife) {
+  const Timeline timeline = TimelineOf({.ranks = 1}, [](JobBuilder* job) {
+    job->Rank(0).file().Meta("ticks_per_second", "1000000000");
+    job->Rank(0).AllReduce(100_ms, 10_ms).Open({.at_ns = 300_ms, .sequence = 1});
+    trace::Collective again;
+    again.function = job->Rank(0).file().Literal("AllReduce");
+    again.communicator = 1;
+    again.operation = 2;  // that of Open
+    again.sequence = 1;
+    again.enqueue_ticks = job->Rank(0).Ticks(300_ms);
+    job->Rank(0).file().Snapshot(again);
+    job->Rank(0).Killed(200_ms);
+  });
+  EXPECT_NEAR(static_cast<double>(timeline.ranks[0].end_ns), 6.3e9, 1e7);
+  EXPECT_NEAR(static_cast<double>(timeline.ranks[0].waiting_ns), 6e9, 1e7);
+}
+
 TEST(Timeline, ManyThreadsGiveTheSame) {
   const Scratch scratch;
   {
