@@ -40,13 +40,13 @@ install_packages() {
 
 jobs_at_once() { nproc; }
 
-build() {  # PRESET [CMAKE OPTIONS]
+build() {  # PRESET [TARGETS]
   local preset=$1
   shift
-  cmake --preset "$preset" "$@" >"build-$preset.log" 2>&1 || { tail -n 40 "build-$preset.log" >&2; exit 1; }
-  mv "build-$preset.log" "build/$preset/configure.log"
+  mkdir -p "build/$preset"
+  cmake --preset "$preset" >"build/$preset/configure.log" 2>&1 || { tail -n 40 "build/$preset/configure.log" >&2; exit 1; }
   grep -E 'chokepoint: ' "build/$preset/configure.log" || true
-  ninja -C "build/$preset" -j "$(jobs_at_once)" >"build/$preset/build.log" 2>&1 || { tail -n 60 "build/$preset/build.log" >&2; exit 1; }
+  ninja -C "build/$preset" -j "$(jobs_at_once)" "$@" >"build/$preset/build.log" 2>&1 || { tail -n 60 "build/$preset/build.log" >&2; exit 1; }
 }
 
 run_ctest() {  # PRESET [CTEST OPTIONS]
@@ -58,7 +58,7 @@ run_ctest() {  # PRESET [CTEST OPTIONS]
 # ---- Legs of the test command. ----
 leg_gcc() { build release && run_ctest release; }
 leg_asan() { build asan && run_ctest asan; }
-leg_tsan() { build tsan && run_ctest tsan -L 'trace|plugin|sanitizer'; }
+leg_tsan() { build tsan trace_test plugin_unit_test plugin_script_test sanitizer_faulty && run_ctest tsan -L 'trace|plugin|sanitizer' -LE e2e; }
 leg_lint() { tests/lint/run.sh; }
 
 run_tests() {
