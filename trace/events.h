@@ -153,7 +153,7 @@ enum FileCallFlag : std::uint8_t {
   kFileCallRequested = 8,  // bytes are those asked for: the result was not seen
   kFileCallEarly = 16,     // before recording began: bytes and calls are exact, times are not known
   kFileCallUntimed = 32,   // bytes and calls only
-  kFileCallCoarse = 128,    // times are known to some milliseconds only
+  kFileCallCoarse = 128,   // times are known to some milliseconds only
   kFileCallWritable = 64,  // the descriptor may write
 };
 

@@ -1,5 +1,6 @@
-// Does one wrong thing on purpose, so that a test can see that the sanitizer of this build notices it.
-// Must not do anything right: argument "heap" reads past an allocation, "race" writes from two threads at once.
+// Does one wrong thing on purpose, so that a test can see that the sanitizer of this build notices
+// it. Must not do anything right: argument "heap" reads past an allocation, "race" writes from two
+// threads at once.
 #include <cstdio>
 #include <cstring>
 #include <thread>
