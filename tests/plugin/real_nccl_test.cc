@@ -52,6 +52,7 @@ class RealNcclTest : public testing::Test {
     const std::string text((std::istreambuf_iterator<char>(output)), {});
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command << "\n" << text;
     ASSERT_EQ(text.find("nccl_emu: not implemented"), std::string::npos) << text;
+    if (!fs::exists(directory_ + "/traces")) return;  // the test will miss them
     for (const auto& entry : fs::directory_iterator(directory_ + "/traces")) {
       PluginTrace trace = ReadPluginTrace(entry.path().string());
       const int rank = std::stoi(trace.meta.at("rank"));
@@ -194,6 +195,7 @@ TEST_F(RealNcclTest, AbsolutePathOfTheNetworkPlugin) {
 
 TEST_F(RealNcclTest, FirstOfAList) {
   Run({kSmall, "NCCL_NET_PLUGIN=chokepoint,other"});
+  if (Truth(0).at("nccl_version") < 22705) GTEST_SKIP() << "NCCL takes lists from 2.27.5 on";
   ExpectEverythingRecorded(2);
 }
 
