@@ -9,7 +9,7 @@ usage() {
 usage: tools/setup.sh COMMAND
   demo [CASE] [ARGS]   build, then run a real NCCL job without a GPU, recorded and reported ('demo late-rank' slows one rank)
   build                build only; the command is then build/release/bin/chokepoint
-  test [LEG...]        run the tests; LEGs: gcc asan tsan lint (default: all four, in this order)
+  test [LEG...]        run the tests; LEGs: gcc asan tsan lint (default: these four, in this order) and tidy
   bench                ratios of the recorder's and the reader's cost (docs/overhead.md)
   fuzz [SECONDS]       fuzz the trace reader (default 60)
   nccl-matrix          the plugin under every NCCL version that runs without a GPU (downloads about 2 GB)
@@ -52,7 +52,8 @@ build() {  # PRESET [TARGETS]
 run_ctest() {  # PRESET [CTEST OPTIONS]
   local preset=$1
   shift
-  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error "$@"
+  # Some tests measure a machine that others use too: a failed one is tried once more, and both outputs are shown.
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --timeout 300 --repeat until-pass:2 "$@"
 }
 
 # ---- Legs of the test command. ----
@@ -64,6 +65,7 @@ leg_tsan() {
   run_ctest tsan -L 'trace|plugin|sanitizer' -LE e2e -E '^(Docs|Golden|Reader)\.|ForgedRing'
 }
 leg_lint() { tests/lint/run.sh; }
+leg_tidy() { tests/lint/tidy.sh; }
 
 run_tests() {
   install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}" "${clang_packages[@]}"
@@ -71,7 +73,7 @@ run_tests() {
   for leg in "${@:-all}"; do
     case $leg in
       all) run_tests gcc asan tsan lint ;;
-      gcc|asan|tsan|lint) echo "== test leg: $leg =="; "leg_$leg" ;;
+      gcc|asan|tsan|lint|tidy) echo "== test leg: $leg =="; "leg_$leg" ;;
       *) echo "setup.sh: no test leg '$leg'" >&2; usage >&2; exit 2 ;;
     esac
   done
