@@ -38,15 +38,13 @@ install_packages() {
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-jobs_at_once() { nproc; }
-
 build() {  # PRESET [TARGETS]
   local preset=$1
   shift
   mkdir -p "build/$preset"
   cmake --preset "$preset" >"build/$preset/configure.log" 2>&1 || { tail -n 40 "build/$preset/configure.log" >&2; exit 1; }
   grep -E 'chokepoint: ' "build/$preset/configure.log" || true
-  ninja -C "build/$preset" -j "$(jobs_at_once)" "$@" >"build/$preset/build.log" 2>&1 || { tail -n 60 "build/$preset/build.log" >&2; exit 1; }
+  ninja -C "build/$preset" -j "$(nproc)" "$@" >"build/$preset/build.log" 2>&1 || { tail -n 60 "build/$preset/build.log" >&2; exit 1; }
 }
 
 run_ctest() {  # PRESET [CTEST OPTIONS]

@@ -14,13 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                               \
-  do {                                                                                 \
-    if (!(condition)) {                                                                \
-      fprintf(stderr, "io_calls:%d: %s: %s\n", __LINE__, #condition, strerror(errno)); \
-      exit(1);                                                                         \
-    }                                                                                  \
-  } while (0)
+#define PROGRAM "io_calls"
+#include "tests/e2e/programs/check.h"
 
 static char g_buffer[1 << 20];
 static char g_path[4096];

@@ -21,14 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      printf("io_process:%d: %s: %s\n", __LINE__, #condition, strerror(errno)); \
-      fflush(stdout);                                                           \
-      _exit(99);                                                                \
-    }                                                                           \
-  } while (0)
+#define PROGRAM "io_process"
+#include "tests/e2e/programs/check.h"
 
 extern char** environ;
 static const char* g_self;
